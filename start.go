@@ -49,34 +49,34 @@ type MergeRequest struct {
 // _ for -, and its doc is the flag's help, in which word stands for the value. key is the setting
 // that a flag sets. What is nil is not given: the configuration decides.
 type StartFlags struct {
-	Criteria          []string  `json:"criteria,omitempty" word:"SENTENCE" doc:"an acceptance criterion, a SENTENCE; repeat for more"`
-	Gate              []string  `json:"gate,omitempty" word:"KIND=COMMAND" doc:"a gate as KIND=COMMAND or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format; it replaces the configured one of its name"`
-	Model             []string  `json:"model,omitempty" key:"model" word:"PROVIDER/NAME" doc:"PROVIDER/NAME or script:FILE for all tiers, or fast=…, medium=…, large=… for one"`
-	MaxIterations     *int      `json:"max_iterations,omitempty" key:"limits.iterations" word:"N" doc:"the most attempts, a number N"`
-	Budget            *Quantity `json:"budget,omitempty" key:"limits.money_usd" word:"USD" doc:"the most money, in USD"`
-	MaxTokens         *Quantity `json:"max_tokens,omitempty" key:"limits.tokens" word:"N" doc:"the most tokens, a number N"`
-	MaxTime           *Quantity `json:"max_time,omitempty" key:"limits.time_minutes" word:"TIME" doc:"the most TIME at work: minutes, or as 90m and 8h"`
-	MaxMemory         *Quantity `json:"max_memory,omitempty" key:"limits.room.memory" word:"SIZE" doc:"the most memory of the commands in a room, a SIZE such as 4GiB, or 80% of the machine's"`
-	MaxDisk           *Quantity `json:"max_disk,omitempty" key:"limits.room.disk" word:"SIZE" doc:"the most that commands in a room write to disk, a SIZE such as 50GiB"`
-	MaxProcesses      *Quantity `json:"max_processes,omitempty" key:"limits.room.processes" word:"N" doc:"the most processes in a room, a number N"`
-	Complexity        *int      `json:"complexity,omitempty" key:"complexity" word:"0-14" doc:"how hard the task is, 0-14; otherwise it is assessed"`
+	Criteria          []string  `json:"criteria,omitempty" word:"SENTENCE" doc:"an acceptance criterion, a SENTENCE; may be repeated"`
+	Gate              []string  `json:"gate,omitempty" word:"KIND=COMMAND" doc:"a gate KIND=COMMAND or NAME:KIND=COMMAND, where KIND is tests, types, lint, security or format; it replaces the configured gate of that name; may be repeated"`
+	Model             []string  `json:"model,omitempty" key:"model" word:"PROVIDER/NAME" doc:"PROVIDER/NAME or script:FILE for all tiers, or fast=…, medium=… or large=… for one"`
+	MaxIterations     *int      `json:"max_iterations,omitempty" key:"limits.iterations" word:"N" doc:"make at most N attempts"`
+	Budget            *Quantity `json:"budget,omitempty" key:"limits.money_usd" word:"USD" doc:"spend at most this much, in USD"`
+	MaxTokens         *Quantity `json:"max_tokens,omitempty" key:"limits.tokens" word:"N" doc:"use at most N tokens"`
+	MaxTime           *Quantity `json:"max_time,omitempty" key:"limits.time_minutes" word:"TIME" doc:"work for at most this TIME: minutes, or 90m, 8h"`
+	MaxMemory         *Quantity `json:"max_memory,omitempty" key:"limits.room.memory" word:"SIZE" doc:"let the commands in a room use at most this SIZE of memory, such as 4GiB, or 80% of the machine's"`
+	MaxDisk           *Quantity `json:"max_disk,omitempty" key:"limits.room.disk" word:"SIZE" doc:"let the commands in a room write at most this SIZE to disk, such as 50GiB"`
+	MaxProcesses      *Quantity `json:"max_processes,omitempty" key:"limits.room.processes" word:"N" doc:"let the commands in a room have at most N processes"`
+	Complexity        *int      `json:"complexity,omitempty" key:"complexity" word:"0-14" doc:"how hard the task is, 0-14; by default a model assesses it"`
 	Council           *bool     `json:"council,omitempty" key:"council" doc:"call a council after the first failed attempt"`
-	Agent             *string   `json:"agent,omitempty" key:"agent" word:"NAME" doc:"the specialist NAME to work as"`
-	Scope             []string  `json:"scope,omitempty" word:"SENTENCE" doc:"a SENTENCE that bounds what may be changed; repeat for more"`
-	RequireGreen      bool      `json:"require_green,omitempty" doc:"gates must pass whole, also where they do not on the base"`
-	Green             []string  `json:"green,omitempty" word:"TEST" doc:"a TEST that must pass in the end, also if it fails now or does not exist yet, or GATE=TEST; repeat for more"`
-	Approval          *string   `json:"approval,omitempty" key:"approval.mode" word:"MODE" doc:"who approves tasks and merges, a MODE: auto, manual or confidence_threshold"`
-	ApprovalThreshold *int      `json:"approval_threshold,omitempty" key:"approval.threshold" word:"PERCENT" doc:"the least confidence that needs no person, in PERCENT"`
-	Parallel          *int      `json:"parallel,omitempty" key:"parallel" word:"N" doc:"how many tasks are worked on side by side, a number N"`
-	ReplanEvery       *Quantity `json:"replan_every,omitempty" key:"replan_every" word:"N" doc:"make the plan anew after N passed tasks; 0 for never"`
-	Callback          *string   `json:"callback,omitempty" key:"callback.url" word:"URL" doc:"a URL that is told how the run ends"`
-	CallbackPrivate   *bool     `json:"callback_private,omitempty" key:"callback.allow_private" doc:"the callback may be on this machine or a private network"`
-	Announce          *string   `json:"announce,omitempty" key:"announce.command" word:"COMMAND" doc:"a shell COMMAND that is given every question the run asks, as JSON"`
-	AnnounceURL       *string   `json:"announce_url,omitempty" key:"announce.url" word:"URL" doc:"a URL that is told every question the run asks"`
-	AnnouncePrivate   *bool     `json:"announce_private,omitempty" key:"announce.allow_private" doc:"the URL may be on this machine or a private network"`
-	Egress            []string  `json:"egress,omitempty" word:"RULE" doc:"a RULE for what prepare may reach: HOST:PORT or HOST:PORT=ADDRESS; repeat for more"`
-	Unsandboxed       bool      `json:"unsandboxed,omitempty" doc:"where commands cannot be confined, let them run with your own rights; where they can be, nothing changes"`
-	AllowMissingGate  []string  `json:"allow_missing_gate,omitempty" word:"NAME" doc:"go on without the gate NAME if its program is not installed; repeat for more"`
+	Agent             *string   `json:"agent,omitempty" key:"agent" word:"NAME" doc:"work as the specialist NAME"`
+	Scope             []string  `json:"scope,omitempty" word:"SENTENCE" doc:"a SENTENCE that limits what may be changed; may be repeated"`
+	RequireGreen      bool      `json:"require_green,omitempty" doc:"gates must pass completely, even where they fail on the base"`
+	Green             []string  `json:"green,omitempty" word:"TEST" doc:"a TEST (or GATE=TEST) that must pass in the end, even if it fails now or does not exist yet; may be repeated"`
+	Approval          *string   `json:"approval,omitempty" key:"approval.mode" word:"MODE" doc:"who approves tasks and merges: a MODE auto, manual or confidence_threshold"`
+	ApprovalThreshold *int      `json:"approval_threshold,omitempty" key:"approval.threshold" word:"PERCENT" doc:"the lowest confidence that needs no person, in PERCENT"`
+	Parallel          *int      `json:"parallel,omitempty" key:"parallel" word:"N" doc:"work on N tasks at once"`
+	ReplanEvery       *Quantity `json:"replan_every,omitempty" key:"replan_every" word:"N" doc:"plan again after every N passed tasks; 0 means never"`
+	Callback          *string   `json:"callback,omitempty" key:"callback.url" word:"URL" doc:"a URL that is told how the run ended"`
+	CallbackPrivate   *bool     `json:"callback_private,omitempty" key:"callback.allow_private" doc:"allow a callback on this machine or in a private network"`
+	Announce          *string   `json:"announce,omitempty" key:"announce.command" word:"COMMAND" doc:"a shell COMMAND that gets every question of the run as JSON"`
+	AnnounceURL       *string   `json:"announce_url,omitempty" key:"announce.url" word:"URL" doc:"a URL that gets every question of the run"`
+	AnnouncePrivate   *bool     `json:"announce_private,omitempty" key:"announce.allow_private" doc:"allow an announce URL on this machine or in a private network"`
+	Egress            []string  `json:"egress,omitempty" word:"RULE" doc:"let prepare reach what this RULE names: HOST:PORT or HOST:PORT=ADDRESS; may be repeated"`
+	Unsandboxed       bool      `json:"unsandboxed,omitempty" doc:"if commands cannot be confined, run them with your own rights; otherwise no effect"`
+	AllowMissingGate  []string  `json:"allow_missing_gate,omitempty" word:"NAME" doc:"leave out the gate NAME if its program is not installed; may be repeated"`
 }
 
 // Quantity is an amount as people write it, such as 2.50, 90m or 4GiB. In JSON it may be a number, too.

@@ -24,24 +24,24 @@ type State struct {
 
 // stateTable has the outcomes first. docs/outcomes.md lists them all.
 var stateTable = []State{
-	{string(pawl.OutcomeComplete), "✓", ToneGood, 0, "Every gate passed, at least one of them a command. It names gates that are still red as at the base."},
-	{string(pawl.OutcomeUnverified), "~", ToneWarning, 10, "Nothing failed, but no command gate passed either: read the difference before you merge it."},
-	{string(pawl.OutcomeIncomplete), "✗", ToneWarning, 11, "The limit on iterations or tasks was reached; a higher one lets it continue."},
-	{string(pawl.OutcomeBlocked), "✗", ToneBad, 12, "Every tier and the council tried, or what is left depends on what failed."},
-	{string(pawl.OutcomeHalted), "!", ToneBad, 13, "Something stopped it that it cannot mend itself: the budget, a model, the machine, a critical finding."},
-	{string(pawl.OutcomeCancelled), "⊘", ToneQuiet, 14, "A person ended it."},
-	{string(pawl.OutcomeFailed), "✗", ToneBad, 15, "Pawl itself failed, or the recipe lets it fail here."},
-	{string(pawl.OutcomeRefused), "✗", ToneBad, 5, "Something that it needs is not installed; nothing was begun."},
-	{string(pawl.OutcomeInvalid), "⊘", ToneQuiet, -1, "Of a loop: its parent began anew, so it no longer counts."},
+	{string(pawl.OutcomeComplete), "✓", ToneGood, 0, "Every gate passed, at least one of them a command. Gates that failed on the base and still fail are named."},
+	{string(pawl.OutcomeUnverified), "~", ToneWarning, 10, "Nothing failed, but no command gate passed either: read the diff before you merge it."},
+	{string(pawl.OutcomeIncomplete), "✗", ToneWarning, 11, "The limit of iterations or tasks was reached; with a higher limit it continues."},
+	{string(pawl.OutcomeBlocked), "✗", ToneBad, 12, "Every tier and the council have failed, or what is left depends on what failed."},
+	{string(pawl.OutcomeHalted), "!", ToneBad, 13, "It was stopped by something it cannot fix: the budget, a model, the machine, a critical finding."},
+	{string(pawl.OutcomeCancelled), "⊘", ToneQuiet, 14, "A person cancelled it."},
+	{string(pawl.OutcomeFailed), "✗", ToneBad, 15, "Pawl itself failed, or the recipe ends it so."},
+	{string(pawl.OutcomeRefused), "✗", ToneBad, 5, "Something that it needs is not installed; nothing was started."},
+	{string(pawl.OutcomeInvalid), "⊘", ToneQuiet, -1, "Of a loop: its parent started over, so it no longer counts."},
 
-	{string(pawl.StatusRunning), "●", ToneActive, -1, "It is at work, or waits for something that ends by itself."},
-	{string(pawl.StatusPaused), "‖", ToneWarning, 16, "Nothing new is begun until it is resumed."},
-	{string(pawl.StatusStopping), "‖", ToneWarning, -1, "It ends as soon as what is under way has finished."},
-	{"interrupted", "‖", ToneWarning, -1, "It was at work when its process ended, and no process drives it."},
-	{string(pawl.StatusQuarantined), "✗", ToneBad, -1, "What is stored of it is damaged, so nothing of it is run."},
-	{string(pawl.StatusEnded), "·", TonePlain, -1, "It has ended, and nobody knows how."},
-	{string(pawl.LoopPending), "○", ToneQuiet, -1, "Of a loop: it waits for its turn."},
-	{string(pawl.LoopRebasing), "↻", ToneWarning, -1, "Of a loop: it takes over what a sibling merged."},
+	{string(pawl.StatusRunning), "●", ToneActive, -1, "It is active, or waits for something that ends by itself."},
+	{string(pawl.StatusPaused), "‖", ToneWarning, 16, "Nothing new starts until it is resumed."},
+	{string(pawl.StatusStopping), "‖", ToneWarning, -1, "It ends when the calls and commands in progress have finished."},
+	{"interrupted", "‖", ToneWarning, -1, "Its process ended while it was active; no process works on it now."},
+	{string(pawl.StatusQuarantined), "✗", ToneBad, -1, "Its stored data is damaged, so nothing of it is run."},
+	{string(pawl.StatusEnded), "·", TonePlain, -1, "It has ended; how is not known."},
+	{string(pawl.LoopPending), "○", ToneQuiet, -1, "Of a loop: it has not started yet."},
+	{string(pawl.LoopRebasing), "↻", ToneWarning, -1, "Of a loop: it takes in what a sibling merged."},
 }
 
 // States lists the words for runs and loops, the outcomes first.
