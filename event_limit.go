@@ -50,7 +50,7 @@ const (
 	LimitQuestions  LimitName = "questions"   // rounds of questions of one step
 	LimitRecoveries LimitName = "recoveries"  // from one health since the last good checkpoint
 	LimitSize       LimitName = "size"        // tokens of a structured result that must be short
-	LimitLoops      LimitName = "loops"       // at work side by side, of a kind or in the whole run
+	LimitLoops      LimitName = "loops"       // active at once, of a kind or in the whole run
 	LimitSignal     LimitName = "signal"      // nanoseconds until a signal is acknowledged
 	LimitFile       LimitName = "file"        // bytes of a file that a recording may have
 	LimitNewFiles   LimitName = "new_files"   // files of a recording that its worktree's commit does not have

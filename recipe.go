@@ -18,7 +18,7 @@ type Recipe struct {
 	// Cancel is what happens to what runs when a user cancels without saying;
 	// empty means [DrainBoundary].
 	Cancel Draining `json:"cancel,omitempty"`
-	// OnError is how a run ends when a model or the machine fails for good: halted,
+	// OnError is how a run ends when a model or the machine fails permanently: halted,
 	// which is what empty means, or failed.
 	OnError Outcome `json:"on_error,omitempty"`
 	// Records commits the task's folder, .pawl/tasks/NNN-slug, to the run's branch at
@@ -27,7 +27,7 @@ type Recipe struct {
 	// Commits is what makes commits on the run's branch: every attempt, which is what empty
 	// means, or a task that has landed.
 	Commits CommitsOf `json:"commits,omitempty"`
-	// Loops is how many loops may be at work side by side in a tree; those that wait for
+	// Loops is how many loops may be active at once in a tree; those that wait for
 	// their children or a person are not. Zero means [DefaultLoops].
 	Loops int `json:"loops,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
@@ -49,7 +49,7 @@ const (
 	CommitsTask CommitsOf = "task"
 )
 
-// DefaultLoops is how many loops of a tree may be at work side by side where nothing
+// DefaultLoops is how many loops of a tree may be active at once where nothing
 // else is said.
 const DefaultLoops = 50
 
@@ -88,7 +88,7 @@ type LoopKind struct {
 	// Priority is what a loop of the kind has to begin with where children are ordered
 	// by score; see kernel.Score for what is added. Zero = 0.
 	Priority int `json:"priority,omitempty"`
-	// Concurrent is how many loops of the kind may be at work side by side in a run,
+	// Concurrent is how many loops of the kind may be active at once in a run,
 	// wherever in the tree they are; zero means no limit of the kind's own.
 	Concurrent int `json:"concurrent,omitempty"`
 	// Monitor says which recoveries each health of the attempts of a kind without children leads to:

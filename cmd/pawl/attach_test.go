@@ -98,7 +98,7 @@ func TestMovedRepository(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "it is that one, moved, or a copy\n  → pawl attach takes the runs over") {
 			t.Errorf("list: %v\n%s", err, out)
 		}
-		if out := y.must(moved, "attach"); !strings.Contains(out, moved+" has 1 run now") || !strings.Contains(out, "Go on: pawl resume 001-do-it") {
+		if out := y.must(moved, "attach"); !strings.Contains(out, moved+" has 1 run now") || !strings.Contains(out, "Continue: pawl resume 001-do-it") {
 			t.Errorf("attach:\n%s", out)
 		}
 		y.must(moved, "resume", "1")

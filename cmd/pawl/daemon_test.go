@@ -388,7 +388,7 @@ func TestDaemon(t *testing.T) {
 		f.wait("Starting iteration 1")
 		f.signal(syscall.SIGINT)
 		_ = f.end()
-		f.wait(`left run 001-do-it, which goes on in the daemon\. Rejoin: pawl logs -f 001-do-it`)
+		f.wait(`left run 001-do-it, which continues in the daemon\. Follow it again: pawl logs -f 001-do-it`)
 		follower := y.start(y.pawl(dir, "logs", "-f"))
 		follower.wait("Starting iteration 1")
 		y.say("word")
@@ -496,7 +496,7 @@ func TestDaemon(t *testing.T) {
 		}
 		// F-30
 		c.wait(`the daemon, process \d+, died`)
-		c.wait(`the process that drove run 001-do-it has gone; it goes on in the daemon`)
+		c.wait(`the process that drove run 001-do-it has ended; the run continues in the daemon`)
 		if err := looks.end(); err != nil {
 			t.Errorf("%v\n%s", err, looks.text())
 		}
@@ -531,7 +531,7 @@ func TestDaemon(t *testing.T) {
 		d.signal(syscall.SIGTERM)
 		for _, p := range []*process{c, looks} {
 			_ = p.end()
-			p.wait(`the daemon was stopped: what is under way has 10s to finish, the rest continues in the next daemon`)
+			p.wait(`the daemon was stopped: calls and commands in progress have 10s to finish, the rest continues in the next daemon`)
 			p.wait(`pawl resume 001-do-it`)
 			if code := p.cmd.ProcessState.ExitCode(); code != cli.ExitStopped {
 				t.Errorf("exit code %d\n%s", code, p.text())
@@ -676,7 +676,7 @@ func TestDaemon(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 		mustWrite(t, filepath.Join(y.home, "go"), "")
-		if out := y.must(dir, "resume", "1"); !strings.Contains(out, "goes on in the daemon") {
+		if out := y.must(dir, "resume", "1"); !strings.Contains(out, "continues in the daemon") {
 			t.Errorf("%s", out)
 		}
 		d.wait(`run 001-do-it of .*/repo ended complete`)
@@ -743,7 +743,7 @@ func TestDaemonEndsInTime(t *testing.T) {
 	d.wait(`what did not finish in 10s was ended`)
 	for _, c := range clients {
 		_ = c.end()
-		c.wait(`the daemon was stopped: what is under way has 10s to finish`)
+		c.wait(`the daemon was stopped: calls and commands in progress have 10s to finish`)
 		c.wait(`pawl resume 00\d-do-it`)
 		if code := c.cmd.ProcessState.ExitCode(); code != cli.ExitStopped {
 			t.Errorf("exit code %d", code)
@@ -834,7 +834,7 @@ func TestDaemonHandsOver(t *testing.T) {
 	quick := y.script("s.yaml", quickScript)
 	other := y.start(y.pawlOf(newer, y.repo("other"), "run", "do it", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true", "--model", quick))
 	other.wait(`pawl v1\.10\.0 takes over from the daemon, which is pawl v1\.2\.0`)
-	d.wait(`going on as ` + newer)
+	d.wait(`continuing as ` + newer)
 	d.wait(`pawl v1\.10\.0 serves as process ` + strconv.Itoa(d.cmd.Process.Pid))
 	if err := other.end(); err != nil {
 		t.Errorf("%v\n%s", err, other.text())

@@ -76,6 +76,6 @@ func TestDemoStopped(t *testing.T) {
 	if err := p.end(); exitCode(err) != cli.ExitInterrupted {
 		t.Error(err)
 	}
-	p.wait(`the demo was stopped; nothing of it is left`)
+	p.wait(`the demo was stopped; it left nothing behind`)
 	nothingLeft(t, tmp)
 }

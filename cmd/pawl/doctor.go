@@ -108,7 +108,7 @@ func checkStore(ctx context.Context, p project.Project) (found doctor.Stored, er
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, pawl.Errorf(pawl.CodeNotFound, "there is no log yet")
 	}
-	keep := "keep a copy of " + p.Dir + "; branches and commits are not affected. To begin anew, move the folder away"
+	keep := "keep a copy of " + p.Dir + "; branches and commits are not affected. To start over, move the folder away"
 	if pawl.CodeOf(err) == pawl.CodeDamaged && err != nil {
 		return found, pawl.Errorf(pawl.CodeDamaged, "%w", err).WithHint("%s", keep)
 	}

@@ -71,7 +71,7 @@ func TestRefusedKeyEndsWithWhatToSet(t *testing.T) {
 	host := strings.TrimPrefix(server.BaseURL, "http://")
 	const run = "pawl resume 001-say-hello-in-hello-txt"
 	fix := "set ANTHROPIC_API_KEY to a key that is valid at " + host
-	halts(t, server, "access is refused (HTTP 401: "+host+" refuses the key in ANTHROPIC_API_KEY: invalid x-api-key)", "Fix:     "+fix+"\nGo on:   "+run+"\n", fix+", then "+run)
+	halts(t, server, "access is refused (HTTP 401: "+host+" refuses the key in ANTHROPIC_API_KEY: invalid x-api-key)", "Fix:     "+fix+"\nResume:  "+run+"\n", fix+", then "+run)
 }
 
 // The five members of a council whose calls are refused alike are one failure. F-49
@@ -83,7 +83,7 @@ func TestCouncilFailsOnce(t *testing.T) {
 		return tools["submit_proposal"]
 	})
 	const run = "pawl resume 001-say-hello-in-hello-txt"
-	log := halts(t, server, "the provider refuses the request (HTTP 400: "+why+")", "Go on:   "+run+"\n", run)
+	log := halts(t, server, "the provider refuses the request (HTTP 400: "+why+")", "Resume:  "+run+"\n", run)
 	if _, after, ok := strings.Cut(log, "Council: 5 members convene"); !ok || strings.Count(after, "\n") > 5 {
 		t.Errorf("the council's end takes more than three lines:\n%s", after)
 	}

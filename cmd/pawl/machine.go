@@ -197,7 +197,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		return nil, err
 	}
 	for _, problem := range log.Problems() {
-		logger.Warn("what is stored beside the log was damaged, and is made anew", "problem", problem)
+		logger.Warn("data beside the log was damaged and is rebuilt", "problem", problem)
 	}
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)

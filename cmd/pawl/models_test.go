@@ -173,7 +173,7 @@ func TestLocalServerDiesInARun(t *testing.T) {
 	out, code := command("run", "say hello in hello.txt", "--recipe", "taskloop", "--unsandboxed", "--model", "ollama/qwen3:8b",
 		"--gate", "tests=grep -q hello hello.txt", "--criteria", "hello.txt says hello")
 	why := "no server answers (nothing listens at " + server.address + ")"
-	if next := "Fix:     start it with `ollama serve`\nGo on:   pawl resume 001-say-hello-in-hello-txt\n"; code != 13 || !strings.Contains(out, why) || !strings.HasSuffix(out, next) || strings.Contains(out, "tried again") {
+	if next := "Fix:     start it with `ollama serve`\nResume:  pawl resume 001-say-hello-in-hello-txt\n"; code != 13 || !strings.Contains(out, why) || !strings.HasSuffix(out, next) || strings.Contains(out, "tried again") {
 		t.Errorf("exit code %d, want 13 and %q\n%s", code, why, out)
 	}
 	for _, face := range []string{"why", "show", "logs"} {

@@ -180,7 +180,7 @@ func connect(ctx context.Context, app *cli.App, p project.Project, holder projec
 		return openReadOnly(app, p, true)
 	case short.Err() != nil:
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "process %d has this project and does not answer", holder.Pid).
-			WithHint("is it stopped? kill -CONT %d lets it go on, kill %d ends it", holder.Pid, holder.Pid)
+			WithHint("is it stopped? kill -CONT %d continues it, kill %d ends it", holder.Pid, holder.Pid)
 	case pawl.CodeOf(err) == pawl.CodeUnavailable:
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "process %d has this project: %w (%v)", holder.Pid, errNoAnswer, err).
 			WithHint("try again; if it hangs, end it with kill %d", holder.Pid)

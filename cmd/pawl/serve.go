@@ -284,7 +284,7 @@ func (s *serving) serves() server.Daemon {
 func (s *serving) makeRoom(program string) error {
 	info, err := os.Stat(program)
 	if err != nil || !filepath.IsAbs(program) || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return pawl.Errorf(pawl.CodeInvalid, "%.200q is no program that could take over", program)
+		return pawl.Errorf(pawl.CodeInvalid, "%.200q is not a pawl binary that can take over the daemon", program)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,13 +310,13 @@ func (s *serving) finish(why error, stopServing context.CancelCauseFunc) error {
 		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon has stopped: %w", errLost)
 	case errors.Is(why, context.Canceled):
 		s.say("ending: it was told to")
-		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon was stopped: what is under way has %s to finish, the rest continues in the next daemon", drainTime).
+		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon was stopped: calls and commands in progress have %s to finish, the rest continues in the next daemon", drainTime).
 			WithHint("pawl resume RUN continues a run that was interrupted")
 	default:
 		s.say("ending: %v", why)
 	}
 	if live > 0 {
-		s.say("%d at work: what is under way has %s to finish, the rest counts as interrupted", live, drainTime)
+		s.say("%d active: calls and commands in progress have %s to finish, the rest counts as interrupted", live, drainTime)
 	}
 	grace, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
@@ -340,7 +340,7 @@ func (s *serving) become(program string) error {
 	} else {
 		env = append(env, keysFD+"="+strconv.Itoa(keys))
 	}
-	s.say("going on as %s", program)
+	s.say("continuing as %s", program)
 	err := replaceProgram(program, append([]string{program}, s.o.Args()...), env)
 	return fmt.Errorf("become %s: %w", program, err)
 }
@@ -535,7 +535,7 @@ func stopDaemon(ctx context.Context, app *cli.App) (int, error) {
 		}
 		if time.Now().After(until) {
 			return 0, pawl.Errorf(pawl.CodeUnavailable, "process %d has not ended in %s", holder.Pid, changing).
-				WithHint("%s says what it does; kill -9 %d ends it, and its runs go on with the next one", home.Log(), holder.Pid)
+				WithHint("%s says what it does; kill -9 %d ends it, and its runs continue in the next one", home.Log(), holder.Pid)
 		}
 		select {
 		case <-time.After(wait):

@@ -39,7 +39,7 @@ func workTree(ctx context.Context, p project.Project, dir string) (string, error
 		return p.Repo.Root, nil
 	}
 	if !filepath.IsAbs(dir) {
-		return "", pawl.Errorf(pawl.CodeFolder, "dir %q: want the whole path of a folder", dir).WithField("dir")
+		return "", pawl.Errorf(pawl.CodeFolder, "dir %q: want the absolute path of a folder", dir).WithField("dir")
 	}
 	repo, err := repositoryAt(ctx, dir)
 	if err == nil && repo.GitDir != p.Repo.GitDir {

@@ -4,7 +4,12 @@ package main
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +33,10 @@ var oddWords = map[*regexp.Regexp]string{
 	regexp.MustCompile(`(?i)\blearnt\b`):                       "learned",
 	regexp.MustCompile(`(?i)\b(is|are) told of\b`):             "receives",
 	regexp.MustCompile(`(?i)\bit need not be said\b`):          "may be left out",
+	regexp.MustCompile(`(?i)\bin the place of\b`):              "in place of, instead of",
+	regexp.MustCompile(`(?i)\bbeforehand\b`):                   "in advance",
+	regexp.MustCompile(`(?i)\bnothing of (it|them)\b`):         "it is not",
+	regexp.MustCompile(`(?i)\bas (many|often) as it may\b`):    "as many as it may have",
 }
 
 // odd returns the odd phrases in a text and what to write instead.
@@ -84,6 +93,52 @@ func TestPlainWords(t *testing.T) {
 		}
 	}
 }
+
+// The texts in the program's own code are in plain English too: what it prints, asks and
+// documents. Tags of fields are not texts. F-57
+func TestPlainTexts(t *testing.T) {
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field:
+				if n.Tag != nil {
+					n.Tag.Value = docTag.FindString(n.Tag.Value)
+				}
+			case *ast.BasicLit:
+				if n.Kind != token.STRING {
+					return true
+				}
+				for _, phrase := range odd(n.Value) {
+					t.Errorf("%s: a text says %s", files.Position(n.Pos()), phrase)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// docTag finds in a field's tag what is shown as the help of a flag.
+var docTag = regexp.MustCompile(`doc:"[^"]*"`)
 
 func TestOdd(t *testing.T) {
 	for text, want := range map[string]int{"The run goes on, what is under way ends": 2, "Pawl continues": 0, "a catalogue of items": 0} {

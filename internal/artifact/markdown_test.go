@@ -36,7 +36,7 @@ func TestMarkdown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got), go test -update writes it anew:\n%s", file, diff)
+			t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", file, diff)
 		}
 	}
 }

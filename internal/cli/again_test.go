@@ -113,19 +113,19 @@ func TestContinueATask(t *testing.T) {
 			len(req.Criteria) != 1 {
 			t.Errorf("started %+v", req)
 		}
-		if err := b.execute(t, run.New(b.app), "resume 001-add-a-login-page", "--recipe", "pawl"); err != nil || strings.Count(r.asked[1].Goal, "It was asked for so") != 1 {
+		if err := b.execute(t, run.New(b.app), "resume 001-add-a-login-page", "--recipe", "pawl"); err != nil || strings.Count(r.asked[1].Goal, "The request was") != 1 {
 			t.Errorf("%v: started %+v", err, r.asked[1])
 		}
 	})
 	t.Run("ThatCanBeResumed", func(t *testing.T) {
 		b, r := again(t, failing(), "Add a login page")
 		err := b.execute(t, run.New(b.app), "keep working on the login page")
-		if err != cli.Exit(12) || !strings.Contains(b.out.String(), "Task 001-add-a-login-page: run 001-add-a-login-page, which was blocked, goes on") {
+		if err != cli.Exit(12) || !strings.Contains(b.out.String(), "Task 001-add-a-login-page: run 001-add-a-login-page, which was blocked, continues") {
 			t.Errorf("%v: %s", err, b.out.String())
 		}
 		b.mustRuns(t, "001-add-a-login-page blocked")
 		err = b.execute(t, run.New(b.app), "resume 1", "--max-iterations", "33", "--model", "openai/gpt")
-		if err != cli.Exit(12) || !strings.Contains(b.err.String(), "started with: --model does not concern it") {
+		if err != cli.Exit(12) || !strings.Contains(b.err.String(), "started with: --model has no effect on it") {
 			t.Errorf("%v: %s", err, b.err.String())
 		}
 		if runs, err := b.engine.Runs(t.Context()); err != nil || runs[0].Max != 33 {
@@ -141,7 +141,7 @@ func TestContinueATask(t *testing.T) {
 		b.mustStart(t, "Add a login page")
 		<-world.begun
 		r.watching = func() { close(world.letGo) }
-		if err := b.execute(t, run.New(b.app), "resume #1"); err != nil || !strings.Contains(b.out.String(), "run 001-add-a-login-page is at work already") {
+		if err := b.execute(t, run.New(b.app), "resume #1"); err != nil || !strings.Contains(b.out.String(), "run 001-add-a-login-page is already active") {
 			t.Errorf("%v: %s", err, b.out.String())
 		}
 		b.mustRuns(t, "001-add-a-login-page complete")
@@ -172,7 +172,7 @@ func TestContinueATask(t *testing.T) {
 		if err := b.execute(t, run.New(b.app), "continue the auth task", "--recipe", "pandora", "--criteria", "it works"); err != nil {
 			t.Fatal(err)
 		}
-		if req := r.asked[0]; req.Tasks != nil || len(req.Criteria) != 1 || !strings.Contains(b.out.String(), "made anew") {
+		if req := r.asked[0]; req.Tasks != nil || len(req.Criteria) != 1 || !strings.Contains(b.out.String(), "a new one is made") {
 			t.Errorf("started %+v\n%s", req, b.out.String())
 		}
 	})

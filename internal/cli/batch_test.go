@@ -154,7 +154,7 @@ func TestRollback(t *testing.T) { // V-50
 
 func TestOverride(t *testing.T) {
 	b, p := plannedBed(t)
-	if err := b.execute(t, continues.New(b.app), "7", "--reason", "it only looks stalled"); err != nil || !strings.Contains(b.out.String(), "goes on in spite of its health") {
+	if err := b.execute(t, continues.New(b.app), "7", "--reason", "it only looks stalled"); err != nil || !strings.Contains(b.out.String(), "continues despite its health") {
 		t.Errorf("%v: %s", err, b.out.String())
 	}
 	if want := (pawl.Steering{Verb: pawl.SteerContinue, Reason: "it only looks stalled", By: "ada"}); len(p.steered) != 1 || !reflect.DeepEqual(p.steered[0], want) {
@@ -207,7 +207,7 @@ func TestFork(t *testing.T) {
 	if b.app.Report(err) != 14 || f.at != 5 {
 		t.Errorf("%v, forked at %d", err, f.at)
 	}
-	for _, want := range []string{"goes on from event 5 of run 007-parser", "commit   abcdef012345, 3 events before", "spent    $1.50 and 700 tokens by run 007-parser, which are not charged here"} {
+	for _, want := range []string{"continues from event 5 of run 007-parser", "commit   abcdef012345, 3 events before", "spent    $1.50 and 700 tokens by run 007-parser, which are not charged here"} {
 		if !strings.Contains(b.out.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.out.String())
 		}

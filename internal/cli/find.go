@@ -143,7 +143,7 @@ func (a *App) WarnInterrupted(info pawl.RunInfo) {
 		if info.Needs != "" {
 			why = plain.Line(info.Needs, 0)
 		}
-		a.Notef("run %s was interrupted: %s. Go on: pawl resume %s", info.ID, why, info.ID)
+		a.Notef("run %s was interrupted: %s. Continue: pawl resume %s", info.ID, why, info.ID)
 	}
 }
 

@@ -133,7 +133,7 @@ func (a *App) takeOver(ctx context.Context, s *Session, run pawl.RunID) error {
 	case again.Remote:
 		where = "in another one"
 	}
-	a.Notef("the process that drove run %s has gone; it goes on %s", run, where)
+	a.Notef("the process that drove run %s has ended; the run continues %s", run, where)
 	err = s.Close()
 	*s = *again
 	return err
@@ -158,7 +158,7 @@ func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) er
 	case pawl.StatusPaused:
 		end = StateExit(view.StateOf(r.Status))
 		if !a.JSON {
-			a.Printf("\nRun %s is paused. Go on: pawl resume %s\n", r.ID, r.ID)
+			a.Printf("\nRun %s is paused. Continue: pawl resume %s\n", r.ID, r.ID)
 		}
 	default:
 		return lost(ctx, s, r.ID)
@@ -192,7 +192,7 @@ func lost(ctx context.Context, s *Session, run pawl.RunID) error {
 			WithHint("its commits are on %s; pawl doctor looks at what is stored", info.Branch)
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "run %s is not driven any more; %s says why", run, filepath.Join(s.Project.Dir, "pawl.log")).
-		WithHint("pawl resume %s goes on where it stopped", run)
+		WithHint("pawl resume %s continues where it stopped", run)
 }
 
 // Settle waits until nothing is under way in the runs this process drives:

@@ -278,18 +278,18 @@ func (f *follower) interrupted(ctx context.Context) error {
 		if f.s.Daemon {
 			where = "the daemon"
 		}
-		f.note("left run %s, which goes on in %s. Rejoin: pawl logs -f %s. Stop it: pawl cancel %s", f.run, where, f.run, f.run)
+		f.note("left run %s, which continues in %s. Follow it again: pawl logs -f %s. Stop it: pawl cancel %s", f.run, where, f.run, f.run)
 		return errDetached
 	}
 	if f.stopping {
-		f.note("left at once. What was under way counts as interrupted. Go on: pawl resume %s", f.run)
+		f.note("left at once. Calls and commands in progress count as interrupted. Continue: pawl resume %s", f.run)
 		if f.app.Leave != nil {
 			f.app.Leave(ExitInterrupted)
 		}
 		return errDetached
 	}
 	f.stopping, f.rest = true, true
-	f.note("stopping run %s: what is under way finishes first. Ctrl-C again leaves at once. Go on later: pawl resume %s", f.run, f.run)
+	f.note("stopping run %s: calls and commands in progress finish first. Ctrl-C again leaves at once. Continue later: pawl resume %s", f.run, f.run)
 	return f.pauseAll(ctx)
 }
 

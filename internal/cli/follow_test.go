@@ -124,7 +124,7 @@ func TestInterrupts(t *testing.T) {
 		if b.app.Report(err) != cli.ExitInterrupted {
 			t.Errorf("%v", err)
 		}
-		if said := b.err.String(); !strings.Contains(said, "goes on in another process") || !strings.Contains(said, "pawl logs -f") {
+		if said := b.err.String(); !strings.Contains(said, "continues in another process") || !strings.Contains(said, "pawl logs -f") {
 			t.Errorf("it said %q", said)
 		}
 		if !b.engine.Driven(run) {

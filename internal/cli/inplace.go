@@ -160,7 +160,7 @@ func (f *follower) answer(ctx context.Context, line string) error {
 	p := k.shown
 	if strings.TrimSpace(line) == "" {
 		k.later, k.shown = p.Question, view.PlanPreview{}
-		f.note("the plan goes on waiting. Decide later: pawl plan show %s", f.run)
+		f.note("the plan still waits. Decide later: pawl plan show %s", f.run)
 		return nil
 	}
 	choice, text := k.read(line)

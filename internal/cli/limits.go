@@ -36,11 +36,11 @@ func GoesOn(s *Session, info pawl.RunInfo) string {
 	case !s.Owner:
 		where = "in another process; Ctrl-C only stops following"
 	}
-	return "Run " + string(info.ID) + " goes on " + where
+	return "Run " + string(info.ID) + " continues " + where
 }
 
 // GivenLimits reads the limits on the command line as a configuration does. What
-// it returns puts them in the place of the run's; nil when there are none.
+// it returns puts them in place of the run's; nil when there are none.
 func GivenLimits(cmd *cobra.Command) (func(pawl.Limits) pawl.Limits, error) {
 	var flags []config.Flag
 	for _, l := range limits {

@@ -424,15 +424,15 @@ func TestPlanInPlace(t *testing.T) {
 		"Iterate":       {typed: "i think of logout too\nr " + digits + "\n", choice: "iterate", text: "think of logout too"},
 		"NotByAWord":    {typed: "a\ny\nyes\na 0000\nr\nr " + digits + "\n", choice: "reject"},
 		"ApproveByHash": {typed: "a " + digits + "\n", choice: "approve"},
-		"Later":         {typed: "\nr " + digits + "\n", says: "goes on waiting"},
-		"NoInput":       {typed: "", says: "goes on waiting"},
+		"Later":         {typed: "\nr " + digits + "\n", says: "the plan still waits"},
+		"NoInput":       {typed: "", says: "the plan still waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, g := groveBed(t)
 			b.onTerminal(c.typed)
 			b.signals = make(chan os.Signal, 1)
 			b.app.Interrupts = func() (<-chan os.Signal, func()) { return b.signals, func() {} }
-			out := &watched{b: &b.out, until: []string{"is rejected", "Question 1 answered", "goes on waiting"}, then: func() {
+			out := &watched{b: &b.out, until: []string{"is rejected", "Question 1 answered", "the plan still waits"}, then: func() {
 				select {
 				case b.signals <- os.Interrupt:
 				default:

@@ -34,7 +34,7 @@ func (a *App) SteerFrom(ctx context.Context, args []string, how func(pawl.RunInf
 // is the run as it was before the command.
 func (a *App) Steered(ctx context.Context, s *Session, from *view.Run, format string, args ...any) error {
 	if from.Status == pawl.StatusPaused && !a.JSON {
-		format += ". The run is paused; go on: pawl resume %s"
+		format += ". The run is paused; continue: pawl resume %s"
 		args = append(args, from.ID)
 	}
 	if !s.Owner || from.Status == pawl.StatusPaused || from.Status == pawl.StatusEnded {

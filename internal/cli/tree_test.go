@@ -198,7 +198,7 @@ func TestReplan(t *testing.T) {
 	if err := b.execute(t, replan.New(b.app), "7", "--reason", "the API has changed"); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.steered[0]; s.Verb != pawl.SteerReplan || s.Reason != "the API has changed" || !strings.Contains(b.out.String(), "is made anew") {
+	if s := p.steered[0]; s.Verb != pawl.SteerReplan || s.Reason != "the API has changed" || !strings.Contains(b.out.String(), "gets a new plan") {
 		t.Errorf("steered to %+v; %s", s, b.out.String())
 	}
 	p.refuse = pawl.Errorf(pawl.CodeState, "it has no plan yet")

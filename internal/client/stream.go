@@ -74,7 +74,7 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 		}
 		if gone := c.wait(ctx, lost); errors.Is(gone, errCut) {
 			return pawl.Errorf(pawl.CodeUnavailable, "the process that has the project has gone: %w", err).
-				WithHint("pawl resume %s goes on where it stopped", run)
+				WithHint("pawl resume %s continues where it stopped", run)
 		} else if gone != nil {
 			return gone
 		}

@@ -471,7 +471,7 @@ func TestEquipped(t *testing.T) {
 		h := daemon.Equipped(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			got = daemon.Environ(r.Context())
 			if r.Header.Get(daemon.EnvironHeader) != "" {
-				t.Error("the header goes on")
+				t.Error("the header continues")
 			}
 		}))
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)

@@ -163,7 +163,7 @@ func (h *held) needed() bool {
 
 // lost says that the repository is gone, and what to do.
 func (h *held) lost() string {
-	return fmt.Sprintf("%s is not there any more: its runs stay as they are. Where it was moved to, they go on with pawl resume; pawl attach --from %s gives them to a copy",
+	return fmt.Sprintf("%s no longer exists: its runs stay as they are. In its new place, pawl resume continues them; pawl attach --from %s gives them to a copy",
 		h.p.Repo.Root, id(h.p))
 }
 

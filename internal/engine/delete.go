@@ -194,7 +194,7 @@ func (e *Engine) deletable(ctx context.Context, run pawl.RunID) (pawl.Tombstone,
 	case info.Status == pawl.StatusEnded:
 		e.awaitLeft(run) // it has just ended
 	case info.Status == pawl.StatusStopping && e.Driven(run):
-		return pawl.Tombstone{}, pawl.Errorf(pawl.CodeState, "run %s is just ending: what is under way finishes first", run).
+		return pawl.Tombstone{}, pawl.Errorf(pawl.CodeState, "run %s is ending: calls and commands in progress finish first", run).
 			WithHint("try again when it has ended; pawl logs -f %s follows it", run)
 	case e.Driven(run) || info.Status == pawl.StatusPaused:
 		return pawl.Tombstone{}, pawl.Errorf(pawl.CodeState, "run %s is %s: only a run that has ended can be deleted", run, info.Status).

@@ -182,7 +182,7 @@ func atRest(info pawl.RunInfo) bool {
 func (e *Engine) cleanAll() {
 	runs, err := e.c.Log.Runs(context.Background())
 	if err != nil {
-		e.c.Logger.Warn("runs that are at rest were not cleaned up after", "error", err)
+		e.c.Logger.Warn("what runs at rest have left was not removed", "error", err)
 	}
 	for _, r := range runs {
 		if atRest(r) {

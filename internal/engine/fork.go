@@ -53,7 +53,7 @@ func (e *Engine) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (pawl.Ru
 		first = append(first, pawl.Steering{Verb: pawl.SteerLimits, Accounts: accounts})
 	}
 	if err := e.driver.Adopt(ctx, to.id, first...); err != nil {
-		return pawl.RunInfo{}, fmt.Errorf("go on with run %s: %w", to.id, err)
+		return pawl.RunInfo{}, fmt.Errorf("continue run %s: %w", to.id, err)
 	}
 	return e.info(ctx, to.id)
 }
@@ -105,7 +105,7 @@ func (e *Engine) until(ctx context.Context, run pawl.RunID, at pawl.Seq) (events
 	}
 	switch {
 	case first == 0:
-		return nil, pawl.Errorf(pawl.CodeState, "run %s has not begun: there is nothing to go on from", run)
+		return nil, pawl.Errorf(pawl.CodeState, "run %s has not begun: there is nothing to continue from", run)
 	case at < first || at > last:
 		return nil, pawl.Errorf(pawl.CodeInvalid, "event %d: a fork of run %s begins at one of its events from %d to %d", at, run, first, last).
 			WithHint("pawl events %s lists them", run)

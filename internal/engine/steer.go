@@ -144,7 +144,7 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 	if beside && !ended {
 		return pawl.Errorf(pawl.CodeState, "run %s is %s, and no process drives it", run, state.Status).
-			WithHint("let it go on first: pawl resume %s", run)
+			WithHint("continue it first: pawl resume %s", run)
 	}
 	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
 	switch {

@@ -108,7 +108,7 @@ func (e *Engine) free(ctx context.Context, task string, but pawl.RunID) error {
 	for _, r := range runs {
 		of, _ := r.ID.Task()
 		if of == task && r.ID != but && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping) {
-			return pawl.Errorf(pawl.CodeState, "run %s is at work on task %s", r.ID, task).
+			return pawl.Errorf(pawl.CodeState, "run %s is working on task %s", r.ID, task).
 				WithHint("let it end, pause it with pawl pause %s, or end it with pawl cancel %s", r.ID, r.ID)
 		}
 	}

@@ -166,11 +166,11 @@ func (d *draft) waitReason(l *Loop) string {
 	case len(deps) > 0:
 		return brief.Cut("for "+strings.Join(deps, ", "), 120)
 	case p.gen.plan.Full:
-		return fmt.Sprintf("no more than %d of its siblings may be at work", d.s.parallel(p))
+		return fmt.Sprintf("no more than %d of its siblings may be active", d.s.parallel(p))
 	case d.s.full[d.s.kind(l.Kind)]:
-		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, brief.Cut(l.Kind.Name, 40))
+		return fmt.Sprintf("no more than %d of kind %s may be active", l.Kind.Concurrent, brief.Cut(l.Kind.Name, 40))
 	case d.s.full[len(d.s.full)-1]:
-		return fmt.Sprintf("no more than %d of the run may be at work", d.s.maxLoops())
+		return fmt.Sprintf("no more than %d of the run's loops may be active", d.s.maxLoops())
 	}
 	return ""
 }

@@ -265,14 +265,14 @@ const choiceCarryOut = "carry-out-refused-plan"
 // askAboutRounds asks a person what to do when a group's rounds are used up. If the group makes the
 // plan, to go on means to carry out a plan that its review has refused, and the question says so.
 func (d *draft) askAboutRounds(l *Loop, g *flow.Group) {
-	ends := option{choiceFail, "the attempt fails, and nothing of it is carried out"}
+	ends := option{choiceFail, "the attempt fails, and the plan is not carried out"}
 	if !l.makesPlan(g) {
-		d.askWhich(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
+		d.askWhich(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Continue?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
 			l.lastResult(), option{choiceContinue, "the steps after it run with what it has left"}, ends)
 		return
 	}
 	reviewer := l.flow.Steps[g.To-1].Name
-	d.askWhich(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out all the same?",
+	d.askWhich(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out anyway?",
 		l.iter.Round, strings.Join(g.Repeat.Until, " or "), reviewer, cmp.Or(l.left.Decision, "none")),
 		l.lastResult(), option{choiceCarryOut, "the plan is carried out as it is, although " + reviewer + " has refused it"}, ends)
 }

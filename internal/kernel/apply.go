@@ -304,7 +304,7 @@ func (l *Loop) requestReplan() {
 	if l.inIteration || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.gen.plan.AskFor(brief.Cut("every task has passed, and the whole has not: "+a.Line, 200))
+	l.gen.plan.AskFor(brief.Cut("every task has passed, but not the whole: "+a.Line, 200))
 }
 
 // tryReopen reports whether an ended loop continues in a resumed run, and returns such

@@ -24,7 +24,7 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 		return fmt.Errorf("it asks for nothing")
 	}
 	if f.Session != 0 && x == nil {
-		return fmt.Errorf("session %d is not under way", f.Session)
+		return fmt.Errorf("session %d is not active", f.Session)
 	}
 	switch do := f.Do.(type) {
 	case *pawl.AssemblePrompt, *pawl.CallModel, *pawl.CallTool:

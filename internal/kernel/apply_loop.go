@@ -116,7 +116,7 @@ func (s *State) sessionTargetExists(l *Loop, b *pawl.SessionStarted) bool {
 func (l *Loop) note(b *pawl.NoteAdded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
-		return fmt.Errorf("session %d is not under way", b.Session)
+		return fmt.Errorf("session %d is not active", b.Session)
 	}
 	return x.Note(b)
 }
@@ -125,7 +125,7 @@ func (l *Loop) note(b *pawl.NoteAdded) error {
 func (s *State) applySessionEnded(l *Loop, b *pawl.SessionEnded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
-		return fmt.Errorf("session %d is not under way", b.Session)
+		return fmt.Errorf("session %d is not active", b.Session)
 	}
 	l.sessions = slices.DeleteFunc(l.sessions, func(o *session.Session) bool { return o == x })
 	switch {

@@ -300,7 +300,7 @@ func (s *State) isLanding(l *Loop) bool {
 // startBatch records which tasks are in a new batch.
 func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	if l.gen.batch != nil || b.N != l.gen.batches+1 {
-		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.gen.batches)
+		return fmt.Errorf("batch %d follows batch %d, and one is active", b.N, l.gen.batches)
 	}
 	l.gen.batches = b.N
 	l.beginAround()
@@ -343,7 +343,7 @@ func (l *Loop) taskID(i int) string { return l.gen.plan.Entries[i].ID }
 // endBatch records how a batch ended, as the monitor sees it.
 func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	if l.gen.batch == nil || l.gen.batch.N != b.N {
-		return fmt.Errorf("batch %d is not under way", b.N)
+		return fmt.Errorf("batch %d is not active", b.N)
 	}
 	bt := l.gen.batch
 	facts := bt.Facts(b, l.gen.History, l.gen.Tree, func(m *land.Member) monitor.Result { return s.resultOf(l, m) })

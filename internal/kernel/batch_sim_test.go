@@ -893,7 +893,7 @@ func (g *field) blamed(e pawl.Event, at int) {
 func (g *field) closed(e pawl.Event, b *pawl.BatchEnded) {
 	r := g.round
 	if r == nil || b.N != r.N {
-		g.fail(e, "batch %d is not under way", b.N)
+		g.fail(e, "batch %d is not active", b.N)
 	}
 	attempted, approved := 0, 0
 	for _, i := range r.Tasks {

@@ -91,7 +91,7 @@ const (
 func missingFiles(limits []pawl.LimitMet) string {
 	words := map[pawl.LimitName]string{
 		pawl.LimitGitName: "with names that git refuses", pawl.LimitGitContent: "that git cannot store",
-		pawl.LimitFile: "that are too large", pawl.LimitNewFiles: "as there are too many new ones", pawl.LimitNewBytes: "as there is too much in them",
+		pawl.LimitFile: "that are too large", pawl.LimitNewFiles: "because there are too many new ones", pawl.LimitNewBytes: "because they are too large together",
 	}
 	var parts []string
 	for _, m := range limits {

@@ -51,7 +51,7 @@ func (d *draft) askHealth(l *Loop) {
 		text += fmt.Sprintf("; checkpoint %d (%s) is the last good one", k.N, k.Label)
 		choices = append(choices, choiceRollback)
 	}
-	d.ask(l, pawl.AskHealth, text+". Go on?", p.List, append(choices, choiceStop)...)
+	d.ask(l, pawl.AskHealth, text+". Continue?", p.List, append(choices, choiceStop)...)
 }
 
 // The answers to a question about the health, besides choiceStop.
@@ -66,20 +66,20 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 	p := l.gen.plan
 	switch {
 	case d.s.Status == pawl.StatusEnded && d.s.Outcome.Resumable():
-		return d.refuse("only a run that goes on can be let go on in spite of its health").WithHint("pawl resume %s", d.s.Run)
+		return d.refuse("only an active run can override the health monitor").WithHint("pawl resume %s", d.s.Run)
 	case d.s.Status == pawl.StatusEnded:
 		return d.refuse("it is finished")
 	case l.ratchets():
-		return d.refuse("nothing waits for that: its attempts go on, whatever is said of their health")
+		return d.refuse("the health monitor does not hold it up: its attempts continue anyway")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
-		return d.refuse("nothing has been said of its health")
+		return d.refuse("its health has not been judged yet")
 	case l.gen.Health == pawl.HealthProgressing || l.gen.Health == "":
 		return d.refuse("its batches are making progress, as far as anyone can say")
 	case l.gen.Back != nil && l.gen.Back.Requested:
 		return d.refuse("it is going back to checkpoint %d already", l.gen.Back.To)
 	}
 	if q := l.person.question; q != nil && q.kind == pawl.AskHealth {
-		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run goes on in spite of its health"})
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run continues despite its health"})
 	}
 	d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.Health, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)})
 	return nil

@@ -47,7 +47,7 @@ func (d *draft) enqueue(l *Loop) bool {
 // joinMergeQueue records that the loop has joined the merge queue.
 func (s *State) joinMergeQueue(l *Loop, at pawl.Seq) error {
 	if l.cand == nil || l.Parent == 0 {
-		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
+		return fmt.Errorf("loop %d has nothing that can be merged", l.Ref)
 	}
 	l.cand.Merge = land.Enter(at, l.slot.entry, !s.Loop(l.Parent).Kind.Children.Groups())
 	return nil

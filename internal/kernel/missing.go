@@ -44,9 +44,9 @@ func (d *draft) requireGates(l *Loop) bool {
 	case r != nil:
 		d.stop(pawl.OutcomeCancelled, cmp.Or(r.by, "a person")+" stopped it: "+text)
 	case d.s.Settings.Unattended:
-		d.stop(pawl.OutcomeRefused, text+"; install what is missing, or go on without: "+d.s.allowing(l))
+		d.stop(pawl.OutcomeRefused, text+"; install what is missing, or continue without it: "+d.s.allowing(l))
 	default:
-		d.ask(l, pawl.AskMissing, text+". Go on without? The report will say what was left out", pawl.Hash{}, choiceWithout, choiceStop)
+		d.ask(l, pawl.AskMissing, text+". Continue without it? The report will say what was left out", pawl.Hash{}, choiceWithout, choiceStop)
 	}
 	return false
 }

@@ -79,10 +79,10 @@ func (d *draft) haltBy(gate string) (*Loop, *pawl.GateJudged, error) {
 		return nil, nil, d.refuse("the review %s halted it, and not %s", review, brief.Cut(gate, 60)).
 			WithHint("pawl override %s %s --reason WHY", d.s.Run, review)
 	case command != "":
-		return nil, nil, d.refuse("the command gate %s halted it: what a command finds is mended, not overruled", command).
+		return nil, nil, d.refuse("the command gate %s halted it: what a command finds is to be fixed, not overruled", command).
 			WithHint("the next attempt gets what it found: pawl resume %s", d.s.Run)
 	}
-	return nil, nil, d.refuse("no review halted it: %s", cmp.Or(d.s.Reason, "nobody said why")).WithHint("go on: pawl resume %s", d.s.Run)
+	return nil, nil, d.refuse("no review halted it: %s", cmp.Or(d.s.Reason, "nobody said why")).WithHint("continue it: pawl resume %s", d.s.Run)
 }
 
 // overruled records that a person overruled the halt of a review. The attempt that was halted counts

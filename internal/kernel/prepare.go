@@ -60,7 +60,7 @@ func (d *draft) refuseUnprepared(p *worktree.Preparation) bool {
 	if p.Commit != d.s.Started.Base || p.Ok() || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
-	const next = "; mend it and resume the run, or begin one with --allow-missing-gate " + pawl.PrepareGate
+	const next = "; fix it and resume the run, or start one with --allow-missing-gate " + pawl.PrepareGate
 	d.stop(pawl.OutcomeRefused, brief.Cut(p.Told(), maxStop-len(next))+next)
 	return true
 }

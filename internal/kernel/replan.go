@@ -79,7 +79,7 @@ func (l *Loop) judgeList() (why string) {
 func (d *draft) replan(l *Loop) bool {
 	p := l.gen.plan
 	if id := p.Critical(); id != "" && p.Calling != "" && p.Calling != pawl.ReplanUser {
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: nothing is planned anew", id)})
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: no new plan is made", id)})
 	}
 	if p.Calling == "" && !d.callReplan(l) {
 		return l.person.question != nil
@@ -113,10 +113,10 @@ func (d *draft) callReplan(l *Loop) bool {
 	if limit := l.maxPlans(); l.gen.plan.Version >= limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.Version + 1)})
 		if cause != pawl.ReplanFailure { // there is no failure for a person to decide about
-			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
+			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had all %d versions that it may have, and stays as it is: %s", limit, reason)})
 			return false
 		}
-		d.askOneMore(l, fmt.Sprintf("%s. The plan has had as many versions as it may: %d. What now?", reason, limit))
+		d.askOneMore(l, fmt.Sprintf("%s. The plan has had all %d versions that it may have. What now?", reason, limit))
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})
@@ -135,9 +135,9 @@ const choiceOneMore = "one-more-plan"
 func (d *draft) askOneMore(l *Loop, text string) {
 	options := []option{{choiceOneMore, "a new version of the plan is made, one more than the limit allows"}}
 	if l.gen.plan.Remains() && l.Kind.Children.OnFailure != pawl.FailStop {
-		options = append(options, option{choiceContinue, "the plan stays as it is: what failed stays failed, and the tasks that do not depend on it are worked on"})
+		options = append(options, option{choiceContinue, "the plan stays as it is: failed tasks stay failed, and tasks that do not depend on them continue"})
 	}
-	options = append(options, option{choiceStop, "no further task is started, and the work ends with what has passed"})
+	options = append(options, option{choiceStop, "no further task is started, and the run ends with what has passed"})
 	d.askWhich(l, pawl.AskReplan, text, l.gen.plan.List, options...)
 }
 

@@ -36,7 +36,7 @@ func (s *State) stopReason(l *Loop) string {
 	case p.gen.Back != nil && p.gen.Back.Restored == nil:
 		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.Back.To)
 	case p.gen.plan.Calling != "" && p.gen.batch == nil: // the current batch ends first
-		return "the plan is made anew"
+		return "a new plan is made"
 	case p.lastAnswerTo(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
 	}
@@ -159,7 +159,7 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	case d.s.Stopping != nil:
 		return d.refuse("it is coming to its end")
 	case d.s.Status != pawl.StatusEnded && (l.finishing() || l.Phase == PhaseClosing):
-		return d.refuse("its tasks have come to their end")
+		return d.refuse("its tasks have ended")
 	}
 	k := l.gen.LastGood()
 	if in.Checkpoint != 0 {

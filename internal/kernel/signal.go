@@ -279,7 +279,7 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 		return err
 	}
 	if d.s.Status == pawl.StatusEnded || d.s.Stopping != nil {
-		return d.refuse("only loops of a run that goes on can be told something")
+		return d.refuse("only loops of an active run can receive a signal")
 	}
 	refs, selector, err := d.s.selected(g.To)
 	if err != nil {

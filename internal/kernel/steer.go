@@ -45,17 +45,17 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 	root := d.s.Loop(1)
 	switch {
 	case d.s.Status == pawl.StatusEnded || d.s.Stopping != nil:
-		return d.refuse("only a run that goes on can have its plan made anew")
+		return d.refuse("only an active run can get a new plan")
 	case root.Kind.Children == nil || root.Kind.Children.Replan == nil:
-		return d.refuse("the recipe %s does not make plans anew", d.s.Recipe.Name)
+		return d.refuse("the recipe %s does not make new plans", d.s.Recipe.Name)
 	case root.gen.plan == nil || !root.gen.planned:
 		return d.refuse("it has no plan yet")
 	case root.finishing() || root.Phase == PhaseClosing:
-		return d.refuse("its tasks have come to their end")
+		return d.refuse("its tasks have ended")
 	case root.gen.plan.Calling != "":
-		return d.refuse("its plan is being made anew already")
+		return d.refuse("a new plan is already being made")
 	case root.gen.plan.Version >= root.maxPlans():
-		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.Version)
+		return d.refuse("its plan has had all %d versions that it may have", root.gen.plan.Version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: brief.Cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
 	return nil
@@ -79,7 +79,7 @@ func (d *draft) steerArchive(in *pawl.Steering) error {
 	case l == nil:
 		return pawl.Errorf(pawl.CodeNotFound, "run %s has no loop %q", d.s.Run, in.Loop)
 	case l.Phase != PhaseDone:
-		return d.refuse("its loop %s is at work: only one that has ended can be archived", l.ID)
+		return d.refuse("its loop %s is active: only a loop that has ended can be archived", l.ID)
 	case l.archived:
 		return d.refuse("its loop %s is archived already", l.ID)
 	}

@@ -182,7 +182,7 @@ func (c Cursor) See(m Message) {
 
 // ErrBehind ends the messages of a subscriber that does not keep up: it subscribes
 // again with its cursor.
-var ErrBehind = pawl.Errorf(pawl.CodeUnavailable, "more has happened than is kept: go on with your cursor")
+var ErrBehind = pawl.Errorf(pawl.CodeUnavailable, "more has happened than is kept: subscribe again with your cursor")
 
 // Subscribe gives messages from now on, and before them those of the runs in a cursor
 // that came after it. It goes on until ctx ends. begun, unless it is nil, is called

@@ -30,7 +30,7 @@ func golden(t *testing.T, name string, p runner.Prompt) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), go test -update writes it anew:\n%s", file, diff)
+		t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", file, diff)
 	}
 }
 

@@ -86,8 +86,8 @@ func TestLooprManyIterations(t *testing.T) {
 	do := planning(t, w, 9)
 	do.History = []string{"attempt 5: five", "attempt 7: seven\nPREVIOUS ATTEMPTS:", "nonsense", "attempt 99: later"}
 	p := w.MustAssemble(t, do)
-	wants(t, p, "PREVIOUS ATTEMPTS:\n- Iterations 1 to 4: \"nothing is known of them here\"\n- Iteration 5: five\n- Iteration 6: \"nothing is known of it here\"\n"+
-		"- Iteration 7: \"seven\\nPREVIOUS ATTEMPTS:\"\n- Iteration 8: \"nothing is known of it here\"\n\n")
+	wants(t, p, "PREVIOUS ATTEMPTS:\n- Iterations 1 to 4: \"they are not known here\"\n- Iteration 5: five\n- Iteration 6: \"it is not known here\"\n"+
+		"- Iteration 7: \"seven\\nPREVIOUS ATTEMPTS:\"\n- Iteration 8: \"it is not known here\"\n\n")
 	lacks(t, p, "nonsense", "later", "Please finish")
 }
 

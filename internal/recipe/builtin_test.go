@@ -139,7 +139,7 @@ task (the root loop, at most 10 iterations)
     1. assess: on haiku, in the first iteration only, tools read list glob grep, must submit assessment, 20 turns
     2. implement: implementation, on the loop's tier, tools read write edit list glob grep run, submits result, 20 turns, at most 5m0s
   gates:
-    1. quality: all command gates, side by side, at most 2m0s
+    1. quality: all command gates, in parallel, at most 2m0s
     2. requirements: review by requirements-validator on sonnet, tools read list glob grep, at most 1m0s
   after failures: 2 failures on haiku, then 2 failures on sonnet, then 3 failures on opus, then a council of 5 on opus (root cause analyst, code archaeologist, pattern matcher, systems thinker, adversarial tester), then 1 more iteration, then blocked
   stuck: 3 failures in a row that are alike

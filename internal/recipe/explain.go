@@ -24,7 +24,7 @@ func Explain(r pawl.Recipe) string {
 		e.line(1, "agent: %s", r.Agent)
 	}
 	if r.OnError != "" {
-		e.line(1, "when a model or the machine fails for good: %s", r.OnError)
+		e.line(1, "when a model or the machine fails permanently: %s", r.OnError)
 	}
 	if r.Cancel != "" {
 		e.line(1, "when cancelled: %s", r.Cancel)
@@ -37,7 +37,7 @@ func Explain(r pawl.Recipe) string {
 	}
 	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
 	if tree := treeOf(&r); len(tree) > 1 {
-		e.line(1, "tree: %s, at most %s at work side by side", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))
+		e.line(1, "tree: %s, at most %s active at once", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))
 	}
 	for i := range r.Kinds {
 		e.kind(&r.Kinds[i])
@@ -88,7 +88,7 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 		given(k.Name == e.r.Start, "the root loop"),
 		given(k.Iterations > 0, "at most "+count(k.Iterations, "iteration", "iterations")),
 		given(k.Iterations == 0, "no limit on iterations of its own"),
-		given(k.Concurrent > 0, fmt.Sprintf("at most %d at work side by side", k.Concurrent)),
+		given(k.Concurrent > 0, fmt.Sprintf("at most %d active at once", k.Concurrent)),
 		given(k.Priority > 0, fmt.Sprintf("priority %d", k.Priority)),
 	))
 	if b := k.Complexity; b != nil {
@@ -255,9 +255,9 @@ func (e *explainer) stages(title string, stages []pawl.Stage) {
 		case s.Human:
 			what = "a person decides"
 		case slices.Contains(s.Commands, "*"):
-			what = "all command gates, side by side"
+			what = "all command gates, in parallel"
 		default:
-			what = "command gates side by side: " + strings.Join(s.Commands, " ")
+			what = "command gates in parallel: " + strings.Join(s.Commands, " ")
 		}
 		var routes []string
 		for _, v := range verdicts {

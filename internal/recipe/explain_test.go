@@ -70,7 +70,7 @@ func TestExplainWhole(t *testing.T) {
   records: the task's folder is committed to the run's branch
   tiers: fast, medium, large
 
-top (the root loop, at most 1 iteration, at most 1 at work side by side, priority 1)
+top (the root loop, at most 1 iteration, at most 1 active at once, priority 1)
   starts on: easy (0–4) → fast, (5–14) → large, scored by assess; unknown counts as 5
   steps:
     1. assess: on the loop's tier, in the first iteration only, must submit assessment, 20 turns
@@ -80,7 +80,7 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
       3. one: on the loop's tier, only on fast or medium, for each of ask.decisions, 1 at a time, 20 turns
     3. plan: on large, tools read grep, read at most 1 time, grep at most 2 times, must submit plan, which must decide SPLIT if the harness sees many steps, kept over iterations, 20 turns
   gates:
-    1. quick: command gates side by side: lint types, at most 2s
+    1. quick: command gates in parallel: lint types, at most 2s
     2. form: checked by the harness: tool results, only if the task's verification tier is 1 or 3
     3. person: a person decides
     4. vote: review by judge on medium, 2 votes, tools read run, revise goes back to plan at most 2 times, then ask, retry goes back to start at most 1 time, then fail
@@ -98,7 +98,7 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
     planned again: on failure or discovery, every 2 completed, up to version 3
     a child that failed: what depends on it is blocked
   final gates:
-    1. all: all command gates, side by side
+    1. all: all command gates, in parallel
   final steps:
     1. report: on the loop's tier, 20 turns
   after each verdict: learn: on the loop's tier, only on pass or fail, submits learnings, 20 turns

@@ -20,7 +20,7 @@ func (f *file) fields(m *strictyaml.Map) {
 	m.Key("extends", "The recipe that this one builds on. What is given here replaces what that one says: mappings are merged, lists are replaced.").Name(&f.extends)
 	m.Key("description", "What the recipe is for, in a sentence or two.").Text(&r.Description)
 	m.Key("cancel", "What a cancelled run still does: finish its iterations, continue to a boundary, or stop now; by default boundary.").Word((*string)(&r.Cancel), drains...)
-	m.Key("on_error", "How a run ends if a model or the machine fails for good; by default halted.").Word((*string)(&r.OnError), string(pawl.OutcomeHalted), string(pawl.OutcomeFailed))
+	m.Key("on_error", "How a run ends if a model or the machine fails permanently; by default halted.").Word((*string)(&r.OnError), string(pawl.OutcomeHalted), string(pawl.OutcomeFailed))
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
 	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
 	m.Key("commits", "What makes commits on the run's branch: every attempt, or a task that has landed. With task, attempts are made below `refs/pawl/attempts/`, and the branch gets one commit per task, in the name of the user. By default attempt.").Word((*string)(&r.Commits), string(pawl.CommitsAttempt), string(pawl.CommitsTask))
@@ -131,7 +131,7 @@ func readWhen(m *strictyaml.Map, w *pawl.When) {
 
 func readStage(m *strictyaml.Map, s *pawl.Stage) {
 	m.Need("name", "The gate's name, unique in its kind.").Name(&s.Name)
-	m.Key("commands", "Runs the configured command gates of these kinds side by side; `all` means every one.").Words(&s.Commands, append([]string{"all"}, gateKinds...)...)
+	m.Key("commands", "Runs the configured command gates of these kinds in parallel; `all` means every one.").Words(&s.Commands, append([]string{"all"}, gateKinds...)...)
 	for i, c := range s.Commands {
 		if c == "all" {
 			s.Commands[i] = "*"
@@ -274,7 +274,7 @@ func readHome(m *strictyaml.Map, c *pawl.Children) {
 		c.Judge.Prompt = "review.md"
 	}
 	m.Key("land", "Which members of a group land: those that pass (`approved`), all or none (`all`), or the one that the judge picks, and the others are dropped (`best`). By default `approved`.").Word((*string)(&c.Land), landings...)
-	m.Key("on_failure", "What follows when a child fails for good: those that depend on it are blocked (`block`), they are worked on anyway (`continue`), nothing more starts (`stop`), or the parent's iteration fails, and when the parent starts over, its children and all below them no longer count (`restart_parent`). By default `block`.").Word((*string)(&c.OnFailure), failures...)
+	m.Key("on_failure", "What follows when a child has finally failed: those that depend on it are blocked (`block`), they are worked on anyway (`continue`), nothing more starts (`stop`), or the parent's iteration fails, and when the parent starts over, its children and all below them no longer count (`restart_parent`). By default `block`.").Word((*string)(&c.OnFailure), failures...)
 	m.Gone("cascade", "say admit: eager and on_failure: restart_parent")
 	m.Gone("batch", "say group: 1 for rolling, and the size of a group for barrier, such as group: 12")
 	m.Gone("review", "say judge: with the same mapping, and group: with how many it judges at once, such as 12")

@@ -319,7 +319,7 @@ func TestMistakes(t *testing.T) {
 		{name: "many that ask", in: batched, old: "for_each: plan.decisions, output: decision", new: "for_each: plan.decisions, questions: true, output: review", semantic: true,
 			want: "x.yaml:7:61: kinds.plan.steps[1].questions: a step that runs for each entry of a list cannot ask"},
 		{name: "many that write", in: batched, old: "tools: [read]}", new: "tools: [edit]}", semantic: true,
-			want: "x.yaml:7:76: kinds.plan.steps[1].tools[0]: sessions that run side by side in one worktree would change it under each other"},
+			want: "x.yaml:7:76: kinds.plan.steps[1].tools[0]: sessions that run at once in one worktree would change it under each other"},
 		{name: "entries of no list", in: batched, old: "plan.decisions", new: "plan.risks", semantic: true,
 			want: `x.yaml:7:34: kinds.plan.steps[1].for_each: there is no list in the output plan "risks"; known here: decisions`},
 		{name: "entries of an output without lists", in: batched, old: "result.decisions", new: "look.decisions", semantic: true,

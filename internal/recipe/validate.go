@@ -342,7 +342,7 @@ func (c *kindChecker) forEach(path string, s *pawl.Step) {
 	if s.Questions {
 		c.bad(path+".questions", "a step that runs for each entry of a list cannot ask")
 	}
-	c.changesNothing(path, s, "sessions that run side by side in one worktree would change it under each other")
+	c.changesNothing(path, s, "sessions that run at once in one worktree would change it under each other")
 }
 
 // changesNothing reports tools that a step must not have, and why.

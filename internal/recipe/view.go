@@ -153,9 +153,9 @@ func attempts(iteration int, history []string) (out []attemptView) {
 		switch n - next {
 		case 0:
 		case 1:
-			out = append(out, attemptView{words(fmt.Sprintf("Iteration %d", next)), "nothing is known of it here"})
+			out = append(out, attemptView{words(fmt.Sprintf("Iteration %d", next)), "it is not known here"})
 		default:
-			out = append(out, attemptView{words(fmt.Sprintf("Iterations %d to %d", next, n-1)), "nothing is known of them here"})
+			out = append(out, attemptView{words(fmt.Sprintf("Iterations %d to %d", next, n-1)), "they are not known here"})
 		}
 	}
 	for _, text := range history {

@@ -83,11 +83,11 @@ func TestRenderAttempts(t *testing.T) {
 		{3, "attempt 1: it failed, attempt 2: so did this", `Iteration 1 "it failed"; Iteration 2 "so did this";`},
 		{4, known, `Iteration 1 "it failed"; Iteration 2 "so did this"; Iteration 3 "and this";`},
 		{3, known, `Iteration 1 "it failed"; Iteration 2 "so did this";`},
-		{3, "", `Iterations 1 to 2 "nothing is known of them here";`},
-		{3, "attempt 2: so did this", `Iteration 1 "nothing is known of it here"; Iteration 2 "so did this";`},
-		{3, "attempt 1: it failed", `Iteration 1 "it failed"; Iteration 2 "nothing is known of it here";`},
-		{6, "attempt 1: it failed, attempt 4: again", `Iteration 1 "it failed"; Iterations 2 to 3 "nothing is known of them here"; Iteration 4 again; Iteration 5 "nothing is known of it here";`},
-		{3, "attempt 2: so did this, attempt 1: it failed, what is this", `Iteration 1 "nothing is known of it here"; Iteration 2 "so did this";`},
+		{3, "", `Iterations 1 to 2 "they are not known here";`},
+		{3, "attempt 2: so did this", `Iteration 1 "it is not known here"; Iteration 2 "so did this";`},
+		{3, "attempt 1: it failed", `Iteration 1 "it failed"; Iteration 2 "it is not known here";`},
+		{6, "attempt 1: it failed, attempt 4: again", `Iteration 1 "it failed"; Iterations 2 to 3 "they are not known here"; Iteration 4 again; Iteration 5 "it is not known here";`},
+		{3, "attempt 2: so did this, attempt 1: it failed, what is this", `Iteration 1 "it is not known here"; Iteration 2 "so did this";`},
 	} {
 		var history []string
 		if c.history != "" {

@@ -102,7 +102,7 @@ func (h *handler) project(ctx context.Context, id string) (pawl.ProjectInfo, err
 
 func (h *handler) open(ctx context.Context, in OpenRequest) (pawl.ProjectInfo, error) {
 	if !filepath.IsAbs(in.Dir) {
-		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeFolder, "dir %q: want the whole path of a folder in a repository", in.Dir).WithField("dir").WithHint("such as /home/ada/shop")
+		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeFolder, "dir %q: want the absolute path of a folder in a repository", in.Dir).WithField("dir").WithHint("such as /home/ada/shop")
 	}
 	return h.d.Projects.Open(ctx, in.Dir)
 }

@@ -74,7 +74,7 @@ func (s *starting) recipeAgain(ctx context.Context, configured string) (string, 
 }
 
 // askedAgain comes before the words by which a task was continued.
-const askedAgain = "\n\nThis goes on with earlier work on the task. It was asked for so: "
+const askedAgain = "\n\nThis continues earlier work on the task. The request was: "
 
 // continues takes up what is known of a task that is continued: its goal and criteria, and its plan
 // with what is done marked.
@@ -109,7 +109,7 @@ func (s *starting) continues(ctx context.Context) error {
 	}
 	list, err := tasks.Parse(data)
 	if err != nil { // of a file in the repository: anything may stand there
-		s.note("the plan of the task cannot be used and is made anew: " + plain.Line(err.Error(), 200))
+		s.note("the plan of the task cannot be used; a new one is made: " + plain.Line(err.Error(), 200))
 		return nil
 	}
 	if s.spec.Tasks, err = json.Marshal(list.Tasks); err != nil {

@@ -239,7 +239,7 @@ func (m *Model) diffRows(s *shown, width int) []row {
 	d := m.detail.diff
 	switch {
 	case !ok:
-		return []row{say(dim, "nothing is committed yet")}
+		return []row{say(dim, "no commit yet")}
 	case d.of != of:
 		return []row{say(dim, "comparing…")}
 	case d.err != nil:
@@ -369,7 +369,7 @@ func (m *Model) gateRows(s *shown, l *view.Loop, width int) []row {
 		gates, head = s.run.Base, "On the base commit"
 	}
 	if len(gates) == 0 {
-		return []row{say(dim, "nothing is judged yet")}
+		return []row{say(dim, "no verdict yet")}
 	}
 	out := []row{say(dim, head)}
 	for _, g := range gates {
@@ -447,7 +447,7 @@ func (m *Model) attemptRows(s *shown, l *view.Loop, width int) []row {
 			out = append(out, m.pen.texts(dim, "  ", it.Reason, width)...)
 		}
 		if it.End == nil {
-			out = append(out, say(cyan, "  under way"), row{})
+			out = append(out, say(cyan, "  active"), row{})
 			continue
 		}
 		i := yellow
@@ -533,7 +533,7 @@ func (m *Model) decisionRows(s *shown, l *view.Loop, width int) []row {
 		out = append(out, m.section(head, x.Text, width)...)
 	}
 	if len(out) == 0 {
-		return []row{say(dim, "nothing is decided or remembered yet")}
+		return []row{say(dim, "no decision or memory yet")}
 	}
 	return out
 }

@@ -258,7 +258,7 @@ func (m *Model) header() row {
 		left = append(left, span{" · keys", normal})
 	}
 	if m.listed {
-		left = append(left, span{fmt.Sprintf("  %s, %d at work · %s", plural(runs, "run"), work, cost.Spent.String()+view.Beside(pawl.Micros.String, cost.Held, cost.Lost)), dim})
+		left = append(left, span{fmt.Sprintf("  %s, %d active · %s", plural(runs, "run"), work, cost.Spent.String()+view.Beside(pawl.Micros.String, cost.Held, cost.Lost)), dim})
 	}
 	if asks > 0 {
 		left = append(left, span{fmt.Sprintf(" · %s for you", plural(asks, "question")), yellow})

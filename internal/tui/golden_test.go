@@ -168,7 +168,7 @@ func keep(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; go test -update writes it anew. It is now\n%s", file, got)
+		t.Errorf("%s differs; go test -update rewrites it. It is now\n%s", file, got)
 	}
 }
 

@@ -140,7 +140,7 @@ func (m *Model) mainKey(name string) tea.Cmd {
 		if k, n := m.waits(); n > 0 {
 			return m.asks(k, n)
 		}
-		m.say("nothing of it waits for you")
+		m.say("nothing in it waits for you")
 	default:
 		if cmd, ok := m.steerKey(name); ok {
 			return cmd
@@ -247,7 +247,7 @@ func (m *Model) steerKey(name string) (tea.Cmd, bool) {
 		if loop {
 			return m.signal(rec.ID, pawl.SignalResume, ""), true
 		}
-		return m.command(at.key, pawl.Steering{Verb: pawl.SteerResume}, "run "+string(at.run)+" goes on"), true
+		return m.command(at.key, pawl.Steering{Verb: pawl.SteerResume}, "run "+string(at.run)+" continues"), true
 	case "c":
 		m.confirmCancel(at, rec, loop)
 	case "s":
@@ -418,7 +418,7 @@ var helps = []struct {
 		{"R", "roll back to a checkpoint (asks first)"}, {"o", "overrule the reviewer that halted the run (asks why)"}, {"X", "archive (asks first)"}}},
 	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave without sending"}, {"ctrl+a ctrl+e", "to the start or end"}, {"ctrl+w ctrl+u", "delete a word, or everything before the cursor"}}},
 	{"Signs", []hint{{"● running", "active"}, {"○ pending", "waits for its turn"}, {"‖ paused", "paused or waiting"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own work passed"},
-		{"✗ failed", "failed for good"}, {"⊘ invalidated", "its parent started over"}, {"?2", "two questions wait for you"}}},
+		{"✗ failed", "failed permanently"}, {"⊘ invalidated", "its parent started over"}, {"?2", "two questions wait for you"}}},
 }
 
 func helpRows(p pen) []row {

@@ -23,7 +23,7 @@ func TestPageIsTrue(t *testing.T) {
 			parts[2*i+1] = string(screen)
 		}
 		if len(parts) <= 2*i+1 || parts[2*i+1] != string(screen) {
-			t.Errorf("the page does not show the screen %s as it is; go test -update writes it anew", scene)
+			t.Errorf("the page does not show the screen %s as it is; go test -update rewrites it", scene)
 		}
 	}
 	page := strings.Join(parts, fence)

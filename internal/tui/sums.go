@@ -76,7 +76,7 @@ func (m *Model) budgetRows(width int) []row {
 			}
 		}
 	}
-	out = append(out, row{{"All runs", bold}, {fmt.Sprintf("  %d, %d at work · %s%s · %s%s tokens", all, live,
+	out = append(out, row{{"All runs", bold}, {fmt.Sprintf("  %d, %d active · %s%s · %s%s tokens", all, live,
 		sum.Spent, view.Beside(pawl.Micros.String, sum.Held, sum.Lost), grouped(sum.SpentTokens), view.Beside(grouped, sum.HeldTokens, sum.LostTokens)), normal}})
 	return append(out, m.loadRows()...)
 }

@@ -181,7 +181,7 @@ func (b *Batch) head() string {
 	case b.abandoned:
 		s += "left by a rollback"
 	default:
-		s += "under way"
+		s += "active"
 	}
 	if b.Scaffold {
 		s += ", scaffold"

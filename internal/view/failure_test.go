@@ -89,7 +89,7 @@ func TestOneFailureIsSaidOnce(t *testing.T) {
 					t.Errorf("%s does not end with %q:\n%s", what, last, text)
 				}
 			}
-			if want := "Fix:     " + why.Fix + "\nGo on:   pawl resume 001-add-login\n"; !strings.HasSuffix(report, want) {
+			if want := "Fix:     " + why.Fix + "\nResume:  pawl resume 001-add-login\n"; !strings.HasSuffix(report, want) {
 				t.Errorf("the report does not end with %q:\n%s", want, report)
 			}
 			if got := Summarize(r, s.read); got.Fix != why.Fix || got.Next != "pawl resume 001-add-login" || len(got.Problems) != 1 || got.Problems[0].Times != 5 {

@@ -159,7 +159,7 @@ func judgedText(b *pawl.GateJudged) string {
 	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
 	switch {
 	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
-		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so nothing is excused by it%s", b.Gate, because(b.Reason))
+		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so it excuses no failure%s", b.Gate, because(b.Reason))
 	case b.OnBase:
 		s = fmt.Sprintf("Gate %s on the base: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
 	}
@@ -190,12 +190,12 @@ func tookLong(d time.Duration) string {
 
 // lacking returns what a gate needs that the base does not have.
 func lacking(b *pawl.GateJudged) string {
-	return fmt.Sprintf("gate %s needs %s, which the repository does not have yet; the run goes on, as its goal may be to add it", b.Gate, b.Lacks)
+	return fmt.Sprintf("gate %s needs %s, which the repository does not have yet; the run continues, as its goal may be to add it", b.Gate, b.Lacks)
 }
 
 // leftOutText returns why a gate is not part of the run.
 func leftOutText(b *pawl.GateLeftOut) string {
-	by := "allowed beforehand"
+	by := "allowed in advance"
 	if b.By != "" {
 		by = "allowed by " + b.By
 	}

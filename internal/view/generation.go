@@ -28,9 +28,9 @@ func (r *Run) applyGeneration(l *Loop, e pawl.Event) {
 func (t teller) tellGeneration() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.GenerationStarted:
-		s := fmt.Sprintf("It begins anew, generation %d, on %s from %s%s", b.N, b.Branch, short(b.Base), because(b.Reason))
+		s := fmt.Sprintf("It starts over as generation %d, on %s from %s%s", b.N, b.Branch, short(b.Base), because(b.Reason))
 		if b.Supersedes {
-			s += " · what it made before is merged and stays"
+			s += " · its earlier work is merged and stays"
 		}
 		return s
 	case *pawl.Invalidated:
@@ -38,7 +38,7 @@ func (t teller) tellGeneration() string {
 		if l := t.r.loop(b.By); l != nil {
 			who = t.r.called(l)
 		}
-		return fmt.Sprintf("does not count any more: %s begins anew after generation %d%s", who, b.Generation, because(b.Reason))
+		return fmt.Sprintf("no longer counts: %s starts over after generation %d%s", who, b.Generation, because(b.Reason))
 	}
 	return ""
 }

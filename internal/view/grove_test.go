@@ -115,7 +115,7 @@ func TestTreeOfLoops(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := string(txtar.Format(&files)); got != string(want) {
-		t.Errorf("%s differs; go test -update writes it anew. It is now\n%s", golden, got)
+		t.Errorf("%s differs; go test -update rewrites it. It is now\n%s", golden, got)
 	}
 }
 

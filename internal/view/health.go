@@ -99,7 +99,7 @@ func follows(b *pawl.HealthJudged) string {
 func recoveryWord(rec pawl.Recovery) string {
 	switch rec {
 	case pawl.RecoverGather:
-		return "gather the context anew"
+		return "gather the context again"
 	case pawl.RecoverRevise:
 		return "revise the plan"
 	case pawl.RecoverRollback:
@@ -137,7 +137,7 @@ func (t teller) tellHealth() string {
 		}
 		return fmt.Sprintf("Health %s %s: %s%s%s", when, t.l.stretch(b.Batch), b.Health, because(b.Reason), follows(b))
 	case *pawl.HealthOverridden:
-		return fmt.Sprintf("It goes on in spite of %s after %s%s%s", b.Health, t.l.stretch(b.Batch), by(b.By), because(b.Reason))
+		return fmt.Sprintf("It continues despite %s after %s%s%s", b.Health, t.l.stretch(b.Batch), by(b.By), because(b.Reason))
 	}
 	return ""
 }

@@ -79,7 +79,7 @@ func TestMoney(t *testing.T) {
 	if m := sum.Iterations[0].Money; m != (pawl.Money{Spent: 6_900, SpentTokens: 2140, Held: 90_000, HeldTokens: 30_000, Lost: 180_000, LostTokens: 60_000}) {
 		t.Errorf("the iteration has %+v", m)
 	}
-	if text := Show(r, s.read); !strings.Contains(text, "TOKENS  COST     HELD     LOST   DECISION") || !strings.Contains(text, "2,140   $0.0069  $0.0900  $0.18  under way") ||
+	if text := Show(r, s.read); !strings.Contains(text, "TOKENS  COST     HELD     LOST   DECISION") || !strings.Contains(text, "2,140   $0.0069  $0.0900  $0.18  active") ||
 		!strings.Contains(text, "1,200   $0.0008  -        -      -\n") {
 		t.Errorf("show has\n%s", text)
 	}

@@ -38,7 +38,7 @@ var stateTable = []State{
 	{string(pawl.StatusPaused), "‖", ToneWarning, 16, "Nothing new starts until it is resumed."},
 	{string(pawl.StatusStopping), "‖", ToneWarning, -1, "It ends when the calls and commands in progress have finished."},
 	{"interrupted", "‖", ToneWarning, -1, "Its process ended while it was active; no process works on it now."},
-	{string(pawl.StatusQuarantined), "✗", ToneBad, -1, "Its stored data is damaged, so nothing of it is run."},
+	{string(pawl.StatusQuarantined), "✗", ToneBad, -1, "Its stored data is damaged, so it is not run."},
 	{string(pawl.StatusEnded), "·", TonePlain, -1, "It has ended; how is not known."},
 	{string(pawl.LoopPending), "○", ToneQuiet, -1, "Of a loop: it has not started yet."},
 	{string(pawl.LoopRebasing), "↻", ToneWarning, -1, "Of a loop: it takes in what a sibling merged."},

@@ -385,7 +385,7 @@ func (t teller) tellPlan() string {
 		}
 		return s
 	case *pawl.ReplanCalled:
-		return fmt.Sprintf("The plan is made anew (%s)%s · tasks that run come to their end first", b.Cause, because(b.Reason))
+		return fmt.Sprintf("A new plan is called for (%s)%s · active tasks finish first", b.Cause, because(b.Reason))
 	case *pawl.TasksBlocked:
 		if len(b.Tasks) == 0 {
 			return "what depends on " + b.Cause + " is settled"

@@ -445,7 +445,7 @@ func (p *Progress) doings() [][]segment {
 	var out [][]segment
 	for i, ref := range order {
 		if i == maxDoings {
-			return append(out, []segment{{fmt.Sprintf("  and %s at work", count(len(order)-i, "other")), dim}})
+			return append(out, []segment{{fmt.Sprintf("  and %s active", count(len(order)-i, "other")), dim}})
 		}
 		l := r.loop(ref)
 		head := line("%s", r.lead(l)) + " "

@@ -31,7 +31,7 @@ func (t teller) tellPublish() string {
 	case !ok || t.r.closed.ID != b.Effect:
 		return "the run's branch is at " + short(b.Commit)
 	case do.From == b.Commit:
-		return fmt.Sprintf("nothing is new for %s, which is at %s", do.Branch, short(b.Commit))
+		return fmt.Sprintf("nothing new for %s, which is at %s", do.Branch, short(b.Commit))
 	}
 	return fmt.Sprintf("Commit %s on %s: %s", short(b.Commit), do.Branch, do.Title)
 }

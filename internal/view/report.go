@@ -456,7 +456,7 @@ func (r *Run) footer(t *text, blobs Blobs) {
 			t.line("Fix:     %s", fix)
 		}
 		if r.Outcome.Resumable() {
-			t.line("Go on:   %s", r.next())
+			t.line("Resume:  %s", r.next())
 		}
 		if how := r.howToOverrule(); how != "" {
 			t.line("Or:      %s", how)

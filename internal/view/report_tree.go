@@ -168,7 +168,7 @@ func (r *Run) showTask(t *text, x *Task) {
 	t.line("Task %s  %s", x.ID, x.Title)
 	for _, l := range x.Loops {
 		for _, it := range l.Iterations {
-			state := "under way"
+			state := "active"
 			if it.End != nil {
 				_, reason := decided(it)
 				state = strings.ToLower(string(it.End.Decision)) + because(reason)

@@ -305,9 +305,9 @@ func (t teller) tellRun() string {
 		return fmt.Sprintf("Stopping as %s%s", b.Outcome, r.unsaid(b.Reason))
 	case *pawl.Recovered:
 		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
-			return "What was under way at that event starts again"
+			return "Calls and commands in progress at that event start again"
 		}
-		return "Recovered: the process that drove the run had died; this one goes on"
+		return "Recovered: the process that drove the run had died; this one continues it"
 	case *pawl.RunEnded:
 		reason := r.unsaid(b.Reason)
 		if b.Reason == r.stops.reason { // it stands where the run began to stop

@@ -354,7 +354,7 @@ func (r *Run) showLoop(t *text, l *Loop) {
 	}
 	if len(unknown) > 0 {
 		t.line("")
-		t.line("No verdict at base: nothing is excused by it")
+		t.line("No verdict at base: it excuses no failure")
 		showGates(t, unknown)
 	}
 	if len(r.LeftOut) > 0 {
@@ -418,7 +418,7 @@ func (r *Run) unended() string {
 	if r.Status == pawl.StatusEnded {
 		return "cut off"
 	}
-	return "under way"
+	return "active"
 }
 
 // money returns an amount, or "-" where reports leave money out.

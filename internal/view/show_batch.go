@@ -215,7 +215,7 @@ func (l *Loop) writeHealth(t *text) {
 	for _, h := range l.Healths {
 		t.line("  %s", fmt.Sprintf("after %s: %s%s%s", h.after, h.Health, because(h.Reason), follows(&h.HealthJudged)))
 		if o := h.Overridden; o != nil {
-			t.line("    %s", "it goes on in spite of it"+by(o.By)+because(o.Reason))
+			t.line("    %s", "it continues anyway"+by(o.By)+because(o.Reason))
 		}
 	}
 	if n := l.recoveries(); n > 0 {

@@ -314,7 +314,7 @@ func (l *TaskList) notes(t *text) {
 		t.line("  * the longest chain of what is left: %s", strings.Join(l.Path, " → "))
 	}
 	if critical {
-		t.line("  ! critical: nothing is worth doing without it")
+		t.line("  ! critical: without it, nothing else is worth doing")
 	}
 	if len(why) > 0 {
 		t.line("")

@@ -325,7 +325,7 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		if len(e.Cut) > 0 {
 			s += ", left out to fit: " + strings.Join(e.Cut, ", ")
 		}
-		return s + fmt.Sprintf(" · whole: pawl show %s --prompt=event-%d", e.run.ID, e.Event)
+		return s + fmt.Sprintf(" · whole text: pawl show %s --prompt=event-%d", e.run.ID, e.Event)
 	case RoleAssistant:
 		in := e.Usage.Total() - e.Usage.Output
 		s := fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), thousands(e.Usage.Output))

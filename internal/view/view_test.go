@@ -21,7 +21,7 @@ import (
 	"pawl"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func fold(events []pawl.Event) *Run {
 	r := New()
@@ -120,7 +120,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s differs; go test -update writes it anew:\n%s", path, d)
+		t.Errorf("%s differs; go test -update rewrites it:\n%s", path, d)
 	}
 }
 
@@ -369,10 +369,10 @@ func TestDurationsOfGates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string][2]string{
-		"the line of the base": {lines, "Gate tests on the base: NO VERDICT, so nothing is excused by it: timed out after 30m"},
+		"the line of the base": {lines, "Gate tests on the base: NO VERDICT, so it excuses no failure: timed out after 30m"},
 		"the line":             {lines, "Gate tests: PASS (4/4) in 1m30s"},
 		"the report":           {report, "No verdict at base: tests: timed out after 30m\nGates:   tests 1m30s; on the base tests 30m\n"},
-		"show":                 {Show(r, blobs), "No verdict at base: nothing is excused by it\n  tests  FAIL  in 30m  timed out after 30m\n"},
+		"show":                 {Show(r, blobs), "No verdict at base: it excuses no failure\n  tests  FAIL  in 30m  timed out after 30m\n"},
 		"show's gates":         {Show(r, blobs), "Gates\n  tests  PASS  4/4 in 1m30s\n"},
 	} {
 		if !strings.Contains(text[0], text[1]) {

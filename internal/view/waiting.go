@@ -24,7 +24,7 @@ func WaitingText(w *pawl.Waiting) string {
 	case w.Pool == pawl.PoolModel:
 		return silentText(w)
 	case w.Over && (w.Account != "" || w.Pool == pawl.PoolDisk):
-		return fmt.Sprintf("%s goes on, after %s", name, long)
+		return fmt.Sprintf("%s continues, after %s", name, long)
 	case w.Over:
 		return fmt.Sprintf("%s has its place, after %s", name, long)
 	}
@@ -33,7 +33,7 @@ func WaitingText(w *pawl.Waiting) string {
 		s += ", and " + count(w.Others, "other") + " with it"
 	}
 	if w.Pool == pawl.PoolDisk {
-		s += ": " + plain.Line(w.Why, 300) + ". Free some; it goes on by itself"
+		s += ": " + plain.Line(w.Why, 300) + ". Free some; it continues by itself"
 	}
 	return s
 }

@@ -328,7 +328,7 @@ func (r *Run) waits(c *chain) {
 		c.add(LinkWaits, fmt.Sprintf("for your answer to question %d (%s), since %s: %s%s", q.N, q.Kind, Clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
 	}
 	if len(r.open)+len(questions) == 0 && r.Status == pawl.StatusRunning {
-		c.add(LinkWaits, "for nothing: it goes on when a process drives it", r.Seq)
+		c.add(LinkWaits, "for a process that drives it", r.Seq)
 	}
 	if r.stops.recovered.Seq > 0 {
 		c.mark(LinkBecause, r.stops.recovered)

@@ -32,7 +32,7 @@ continues here.
 				return err
 			}
 			defer func() { _ = s.Close() }()
-			return app.Steered(ctx, s, from, "Run %s goes on in spite of its health. See: pawl tasks %s", info.ID, info.ID)
+			return app.Steered(ctx, s, from, "Run %s continues despite its health. See: pawl tasks %s", info.ID, info.ID)
 		},
 	}
 	cli.RunArgs(c, app, true)

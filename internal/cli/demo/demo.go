@@ -91,7 +91,7 @@ func (o *options) run(ctx context.Context, app *cli.App, w World) error {
 	case o.keep != "":
 		app.Notef("the demo was stopped; its repository stays in %s", o.keep)
 	default:
-		app.Notef("the demo was stopped; nothing of it is left")
+		app.Notef("the demo was stopped; it left nothing behind")
 	}
 	return cli.Exit(cli.ExitInterrupted)
 }

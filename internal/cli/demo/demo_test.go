@@ -38,7 +38,7 @@ func stopped(t *testing.T, args ...string) (said string, left []os.DirEntry, err
 			signals <- os.Interrupt
 			<-ctx.Done()
 			signals <- os.Interrupt
-			return errors.New("pawl resume 001 goes on")
+			return errors.New("pawl resume 001 continues")
 		},
 		Result: func(context.Context, string) (string, error) { t.Error("it shows a result"); return "", nil },
 	})
@@ -63,7 +63,7 @@ func TestStopped(t *testing.T) {
 		if len(left) > 0 {
 			t.Errorf("it leaves %v", left)
 		}
-		if !strings.Contains(said, "the demo was stopped; nothing of it is left") || strings.Contains(said, "resume") {
+		if !strings.Contains(said, "the demo was stopped; it left nothing behind") || strings.Contains(said, "resume") {
 			t.Error(said)
 		}
 	})

@@ -68,7 +68,7 @@ func (o *options) execute(ctx context.Context, app *cli.App, args []string) erro
 		return err
 	}
 	if !app.JSON {
-		app.Printf("Run %s goes on from event %d of run %s\n", forked.ID, o.at, info.ID)
+		app.Printf("Run %s continues from event %d of run %s\n", forked.ID, o.at, info.ID)
 		say := func(what, format string, args ...any) {
 			app.Printf("  %-8s %s\n", what, plain.Line(fmt.Sprintf(format, args...), 0))
 		}

@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 	case write:
 		app.Printf("Wrote %s. Commit it, check it with pawl doctor, and begin: pawl run \"what is to be done\"\n", config.RepoFile)
 	default:
-		app.Printf("Nothing is written. Write it: pawl init --yes\n")
+		app.Printf("Nothing is written. To write it: pawl init --yes\n")
 	}
 	if len(models) > 0 {
 		app.Printf("\n%s is not set, and a model server on this machine answers. To use it:\n\n", keyEnv)

@@ -136,7 +136,7 @@ func TestShow(t *testing.T) {
 	if strings.ContainsAny(out.String(), "\x1b\x07") || ansi.StringWidth(strings.SplitN(out.String(), "\n", 3)[1]) > 60 {
 		t.Errorf("%q", out.String())
 	}
-	if want := "pawl: run 003-fix-red was interrupted: no process drives it. Go on: pawl resume 003-fix-red\n"; err.String() != want {
+	if want := "pawl: run 003-fix-red was interrupted: no process drives it. Continue: pawl resume 003-fix-red\n"; err.String() != want {
 		t.Errorf("it said %q", err.String())
 	}
 }

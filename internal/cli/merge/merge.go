@@ -125,7 +125,7 @@ func (h *here) holds(ctx context.Context, args ...string) bool {
 func (h *here) plan(ctx context.Context, r *view.Run) (m merge, err error) {
 	if !r.Outcome.Succeeded() {
 		return m, pawl.Errorf(pawl.CodeState, "run %s %s: only work that has passed is merged", r.ID, state(r)).
-			WithHint("pawl why %s says what is missing; git merge %s takes what its branch has all the same", r.ID, plain.Line(r.Start.Branch, 0))
+			WithHint("pawl why %s says what is missing; git merge %s takes what its branch has anyway", r.ID, plain.Line(r.Start.Branch, 0))
 	}
 	if m.branch, err = h.line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil || m.branch == "" {
 		return m, pawl.Errorf(pawl.CodeState, "no branch is checked out in %s", h.dir).WithHint("git switch main, or another branch, and again")

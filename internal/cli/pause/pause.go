@@ -33,7 +33,7 @@ brought to rest here.
 					return err
 				}
 			}
-			if err := app.Said(ctx, s, info.ID, "Run %s is paused. Go on: pawl resume %s", info.ID, info.ID); err != nil {
+			if err := app.Said(ctx, s, info.ID, "Run %s is paused. Continue: pawl resume %s", info.ID, info.ID); err != nil {
 				return err
 			}
 			return app.Settle(ctx, s)

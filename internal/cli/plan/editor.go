@@ -42,7 +42,7 @@ func (d *decision) write(ctx context.Context, p view.PlanPreview) error {
 	}
 	d.words, _, _ = strings.Cut(string(data), rule)
 	if d.words = strings.TrimSpace(d.words); d.words == "" {
-		return pawl.Errorf(pawl.CodeState, "nothing was written; the plan goes on waiting").WithHint("pawl plan show %s", p.Run)
+		return pawl.Errorf(pawl.CodeState, "nothing was written; the plan still waits").WithHint("pawl plan show %s", p.Run)
 	}
 	return nil
 }

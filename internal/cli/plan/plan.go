@@ -342,7 +342,7 @@ func (d *decision) seen(ctx context.Context, args []string) (pawl.Hash, error) {
 		return pawl.Hash{}, ctx.Err()
 	}
 	if word := strings.ToLower(line); word != "y" && word != "yes" {
-		return pawl.Hash{}, pawl.Errorf(pawl.CodeState, "nothing is approved; the plan goes on waiting").WithHint("pawl plan show %s", r.ID)
+		return pawl.Hash{}, pawl.Errorf(pawl.CodeState, "nothing is approved; the plan still waits").WithHint("pawl plan show %s", r.ID)
 	}
 	return p.About, nil
 }

@@ -31,7 +31,7 @@ continues here.
 				return err
 			}
 			defer func() { _ = s.Close() }()
-			return app.Steered(ctx, s, from, "The plan of run %s is made anew once the tasks that run have come to their end. See: pawl tasks %s", info.ID, info.ID)
+			return app.Steered(ctx, s, from, "Run %s gets a new plan when its active tasks have ended. See: pawl tasks %s", info.ID, info.ID)
 		},
 	}
 	cli.RunArgs(c, app, true)

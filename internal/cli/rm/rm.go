@@ -135,7 +135,7 @@ func report(app *cli.App, d pawl.Deletion) {
 		app.Printf("  %s that the run did not make went with it: %.10s %s\n", count(n, "commit", "commits"), d.Foreign[0].Commit, plain.Line(d.Foreign[0].Subject, 60))
 	}
 	if d.Until.IsZero() {
-		app.Printf("  Nothing of it is kept.\n")
+		app.Printf("  Nothing is kept.\n")
 		return
 	}
 	kept := "its log"

@@ -122,7 +122,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%v, got\n%swant\n%s", err, out, want)
 	}
 	p.answer = pawl.Deletion{Deleted: day}
-	if out, _ = p.run(t, false, "2", "--now"); out != "Run 002-fix is deleted.\n  Nothing of it is kept.\n" {
+	if out, _ = p.run(t, false, "2", "--now"); out != "Run 002-fix is deleted.\n  Nothing is kept.\n" {
 		t.Errorf("got %s", out)
 	}
 }

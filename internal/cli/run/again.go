@@ -78,7 +78,7 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	keeps(cmd, app, k, fixed()...)
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
-		app.Printf("Task %s: run %s, which was %s, goes on\n\n", k.ID, info.ID, k.Status)
+		app.Printf("Task %s: run %s, which was %s, continues\n\n", k.ID, info.ID, k.Status)
 		waiting(ctx, app, s, from)
 	}
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
@@ -103,7 +103,7 @@ func fixed() []string {
 func keeps(cmd *cobra.Command, app *cli.App, k cli.KnownTask, flags ...string) {
 	flags = slices.DeleteFunc(flags, func(f string) bool { return !cmd.Flags().Changed(f) })
 	if len(flags) > 0 {
-		app.Notef("run %s goes on with what it was started with: --%s does not concern it", k.Run, strings.Join(flags, ", --"))
+		app.Notef("run %s keeps the settings it was started with: --%s has no effect on it", k.Run, strings.Join(flags, ", --"))
 	}
 }
 
@@ -115,7 +115,7 @@ func (o *options) join(ctx context.Context, app *cli.App, k cli.KnownTask) error
 	}
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
-		app.Printf("Task %s: run %s is at work already\n\n", k.ID, info.ID)
+		app.Printf("Task %s: run %s is already active\n\n", k.ID, info.ID)
 		waiting(ctx, app, s, from)
 	}
 	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})

@@ -298,7 +298,7 @@ func status(ctx context.Context, app *cli.App, world World) error {
 	}
 	app.Printf("  log     %s\n", s.Log)
 	for _, p := range s.Projects {
-		what := fmt.Sprintf("%d at work", p.Live)
+		what := fmt.Sprintf("%d active", p.Live)
 		switch {
 		case p.Problem != "" && p.Live > 0:
 			what += ": " + plain.Line(p.Problem, 500)

@@ -70,7 +70,7 @@ func (r *reach) leave(ctx context.Context) {
 	all, _ := r.projects.Projects(ctx) // what is not known is not said
 	for _, p := range all {
 		if p.Live > 0 && p.Holder == 0 {
-			r.app.Notef("without a daemon runs stop when the screen is left: pawl resume goes on with them")
+			r.app.Notef("without a daemon, runs stop when you leave the screen: pawl resume continues them")
 		}
 	}
 }

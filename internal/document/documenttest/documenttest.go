@@ -18,7 +18,7 @@ import (
 	"pawl/internal/view"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Fold is the run of these events.
 func Fold(events []pawl.Event) *view.Run {
@@ -75,7 +75,7 @@ func golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s differs; go test -update writes it anew:\n%s", path, d)
+		t.Errorf("%s differs; go test -update rewrites it:\n%s", path, d)
 	}
 }
 

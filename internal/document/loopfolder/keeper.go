@@ -186,5 +186,5 @@ func (k *Keeper) told(run pawl.RunID, err error) {
 		return
 	}
 	k.refused[run] = true
-	k.logger.Warn("the folders of a run's loops are not whole; pawl export --folders makes them again", "run", run, "error", err)
+	k.logger.Warn("the folders of a run's loops are incomplete; pawl export --folders makes them again", "run", run, "error", err)
 }

@@ -404,7 +404,7 @@ func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
 	}
 	switch {
 	case l.End == nil:
-		t.line("  Status: %s UNDER WAY", l.Task)
+		t.line("  Status: %s IN PROGRESS", l.Task)
 	case l.End.Stopped:
 		t.line("  Status: %s STOPPED", l.Task)
 	case l.End.Outcome.Succeeded():

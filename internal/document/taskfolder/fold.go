@@ -205,7 +205,7 @@ func (s *story) rounds(e pawl.Event) {
 		}
 	case *pawl.HealthOverridden:
 		s.health, s.course, s.why = pawl.HealthProgressing, nil, ""
-		s.note("a person lets it go on")
+		s.note("a person lets it continue")
 	case *pawl.RolledBack:
 		s.rest()
 		s.rollbacks++

@@ -20,7 +20,7 @@ import (
 	"pawl"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // tale is a run that is being told.
 type tale struct {
@@ -143,7 +143,7 @@ func golden(t *testing.T, name string, files map[string][]byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s differs; go test -update writes it anew:\n%s", path, diff)
+		t.Errorf("%s differs; go test -update rewrites it:\n%s", path, diff)
 	}
 }
 

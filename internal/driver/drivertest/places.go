@@ -223,7 +223,7 @@ func (s *suite) notWorthSending(t *testing.T) {
 	}}
 	w := &World{Before: func(_ context.Context, job driver.Job) {
 		if job.Effect.Do.Verb() == pawl.VerbCallModel {
-			t.Error("it is sent all the same")
+			t.Error("it is sent anyway")
 		}
 	}}
 	b := s.bedWith(t, s.newLog(t), w, d)

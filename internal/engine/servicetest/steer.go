@@ -163,7 +163,7 @@ func (s *suite) steerCleans(t *testing.T) {
 	receive(t, begun, "effect")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause})
 	if cleaned() > 0 {
-		t.Error("a run that can go on was cleaned up after")
+		t.Error("what a run that can continue has left was removed")
 	}
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerResume})
 	letGo()

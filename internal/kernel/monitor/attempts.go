@@ -48,7 +48,7 @@ func Attempts(history []Attempt) Verdict {
 		return verdictOf(pawl.HealthFlipFlop, why)
 	}
 	if test := h.breaksAgain(); test != 0 {
-		return verdictOf(pawl.HealthFlipFlop, fmt.Sprintf("test %x broke, was mended and is broken again in attempt %d", test, n))
+		return verdictOf(pawl.HealthFlipFlop, fmt.Sprintf("test %x broke, was fixed and is broken again in attempt %d", test, n))
 	}
 	if test := h.staysBroken(); test != 0 {
 		return verdictOf(pawl.HealthRegressing, fmt.Sprintf("test %x passed in the best attempt and fails in attempts %s", test, h.numbers(BrokenFor)))
@@ -56,7 +56,7 @@ func Attempts(history []Attempt) Verdict {
 	if why := h.fallsBehind(); why != "" {
 		return verdictOf(pawl.HealthRegressing, why)
 	}
-	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither goes to and fro nor loses what was reached", n))
+	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither alternates nor loses what was reached", n))
 }
 
 // toAndFro returns how the attempts flip-flop, or "". Each attempt is a batch of one task.

@@ -14,7 +14,7 @@ func (h batches) flipFlops() string {
 		}
 	}
 	if test := h.breaksAgain(); test != 0 {
-		return fmt.Sprintf("test %x broke, was mended and is broken again in batch %d", test, h[last].N)
+		return fmt.Sprintf("test %x broke, was fixed and is broken again in batch %d", test, h[last].N)
 	}
 	var trees []uint64
 	var hunks [][]uint64

@@ -45,7 +45,7 @@ func TestReasonsNameTheirEvidence(t *testing.T) {
 		"broken-and-left":              fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches 2, 3", print64("login")),
 		"tree-again-same-error":        fmt.Sprintf("task 1 handed in tree %x again in batch 3, after another one", print64("A")),
 		"change-done-undone-done":      "task 1 makes a change again in batch 4 that it had made and undone",
-		"test-breaks-again":            fmt.Sprintf("test %x broke, was mended and is broken again in batch 3", print64("login")),
+		"test-breaks-again":            fmt.Sprintf("test %x broke, was fixed and is broken again in batch 3", print64("login")),
 		"tasks-undo-each-other":        "batch 3 makes a change of the branch again that a batch before it had undone",
 		"branch-in-turn":               fmt.Sprintf("the branch came back to tree %x in batch 4, as to the one before it", print64("b")),
 		"waiting-all":                  "no task of batch 4 was attempted: all of them wait",

@@ -16,7 +16,7 @@ const (
 	textTrimmed     = "Accepted, and cut: it was still too long. What gave way is missing."
 	textInterrupted = "interrupted: Pawl was stopped while this ran, so it may or may not have had its effect. Check the state before you rely on it."
 	textCutCall     = "not run: your reply was cut at the output limit. Say less at once, or make the call again in smaller parts."
-	textCutText     = "Your reply was cut at the output limit. Go on from where it stopped, in smaller parts."
+	textCutText     = "Your reply was cut at the output limit. Continue from where it stopped, in smaller parts."
 )
 
 // DefaultTurns is the cap on the model calls of a session whose recipe gives none.

@@ -85,7 +85,7 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 	}
 	if in.Dir != "" {
 		if !filepath.IsAbs(in.Dir) {
-			f := fail(codeFolder, "dir %q: want the whole path of a folder", in.Dir)
+			f := fail(codeFolder, "dir %q: want the absolute path of a folder", in.Dir)
 			f.Data = more{Field: "dir"}
 			return nil, f
 		}

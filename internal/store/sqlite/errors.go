@@ -136,14 +136,14 @@ func (f fileSystem) explain(doing string, err error) error {
 			has = fmt.Sprintf(", which has %s free", free)
 		}
 		return pawl.Errorf(pawl.CodeUnavailable, "%s: there is no space in %s%s: %w", doing, f.dir, has, err).
-			WithHint("free disk space there; runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+			WithHint("free disk space there; runs that wait for it continue by themselves, and nothing that was acknowledged is lost")
 	case denied, code == sqlite3.SQLITE_CANTOPEN && !writable(f.dir):
 		return pawl.Errorf(pawl.CodeUnavailable, "%s: %s cannot be written, which reading it needs as well: %w", doing, f.dir, err).
 			WithHint("look at its owner, its mode and whether its file system is mounted for reading only; " +
-				"runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+				"runs that wait for it continue by themselves, and nothing that was acknowledged is lost")
 	case fails:
 		return pawl.Errorf(pawl.CodeUnavailable, "%s: the disk of %s fails: %w", doing, f.dir, err).
-			WithHint("check the disk; runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+			WithHint("check the disk; runs that wait for it continue by themselves, and nothing that was acknowledged is lost")
 	}
 	return explain(doing, err)
 }

@@ -306,7 +306,7 @@ func (w *writer) remake(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("make the memory anew: %w", err)
+		return fmt.Errorf("rebuild the memory: %w", err)
 	}
 	for _, n := range old {
 		w.drop(ctx, tableOf(n))

@@ -37,7 +37,7 @@ func (l *Log) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntr
 		return nil, fmt.Errorf("recall: %w", ctx.Err())
 	case err != nil && memoryBroken(err):
 		return nil, pawl.Errorf(pawl.CodeDamaged, "recall: %w", err).
-			WithHint("the memory is made anew from the events when a run is next started or resumed; nothing is lost")
+			WithHint("the memory is rebuilt from the events when a run is next started or resumed; nothing is lost")
 	case err != nil:
 		return nil, l.files.explain("recall", err)
 	}

@@ -162,7 +162,7 @@ func (f fileSystem) lostWhole(slots []slot) error {
 		return nil
 	}
 	return pawl.Errorf(pawl.CodeDamaged, "%s has lost all that was stored in it: %s", f.path(fileName), names(slots)).
-		WithHint("put back a copy of the folder; the branches of the runs are not affected. pawl run starts anew, and keeps what is left of the old log")
+		WithHint("put back a copy of the folder; the branches of the runs are not affected. pawl run starts a new log and keeps what is left of the old one")
 }
 
 // unreadable is the error of a folder whose database cannot be read at all.
@@ -178,7 +178,7 @@ func (f fileSystem) unreadable(slots []slot, err error) error {
 
 // anew is what to do about a database that is damaged beyond single runs.
 func (f fileSystem) anew() string {
-	return fmt.Sprintf("pawl doctor says what is left. Put back a copy of the folder, or begin anew: move %s away. Commits are on the branches of the runs", f.dir)
+	return fmt.Sprintf("pawl doctor says what is left. Put back a copy of the folder, or start over: move %s away. Commits are on the branches of the runs", f.dir)
 }
 
 // names lists the first few runs, each with the number of its events.

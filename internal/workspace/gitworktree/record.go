@@ -55,7 +55,7 @@ func (w *worktree) record(ctx context.Context) (record, error) {
 		if err == nil || ctx.Err() != nil || errors.Is(err, errQuarantine) || errors.Is(err, git.ErrTimeout) {
 			break
 		}
-		w.s.log.WarnContext(ctx, "recording a worktree anew", "worktree", w.name, "because", err)
+		w.s.log.WarnContext(ctx, "recording a worktree again", "worktree", w.name, "because", err)
 		// Whoever held the files may have died.
 		if err := w.join(ctx); err != nil {
 			return record{}, err

@@ -117,7 +117,7 @@ func (w *worktree) ready(ctx context.Context) error {
 	}
 	if !there && !w.note.Restoring {
 		return pawl.Errorf(pawl.CodeState, "the folder of worktree %s is gone: %s", w.name, w.folder).
-			WithHint("what was committed is on branch %s; opening the worktree again makes it anew", w.note.Branch)
+			WithHint("what was committed is on branch %s; opening the worktree again creates it again", w.note.Branch)
 	}
 	return w.arrive(ctx)
 }

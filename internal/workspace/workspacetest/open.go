@@ -41,7 +41,7 @@ func testOpen(t *testing.T, newFixture Make) {
 	})
 
 	// R-B06
-	t.Run("goes on from the branch's head, not from the base", func(t *testing.T) {
+	t.Run("continues from the branch's head, not from the base", func(t *testing.T) {
 		f := newFixture(t, project())
 		MustWrite(t, MustOpen(t, f, spec(f)).Dir, "README", "Better.\n")
 		info := MustCommit(t, f, commitSpec(f, "7"))
