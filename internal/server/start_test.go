@@ -32,7 +32,7 @@ func TestStartOverHTTP(t *testing.T) {
 		{shopRuns, `{"goal":"x","flags":{"model":["openai/gpt-5"]}}`, 503, pawl.CodeKey, "", "there is no key for openai/gpt-5"},
 		{shopRuns, `{"goal":"x","dir":"/nowhere"}`, 422, pawl.CodeFolder, "dir", "there is no folder /nowhere"},
 		{"/v1/projects", `{"dir":"/nowhere"}`, 422, pawl.CodeFolder, "dir", "/nowhere is in no repository"},
-		{"/v1/projects", `{"dir":"shop"}`, 422, pawl.CodeFolder, "dir", `dir "shop": want the whole path`},
+		{"/v1/projects", `{"dir":"shop"}`, 422, pawl.CodeFolder, "dir", `dir "shop": want the absolute path`},
 		{"/v1/projects", `{}`, 422, pawl.CodeFolder, "dir", `dir ""`},
 		{"/v1/projects", `{"dir":7}`, 400, pawl.CodeInvalid, "dir", "dir: got 7, want a text"},
 	} {
