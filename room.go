@@ -172,7 +172,7 @@ type Trees interface {
 	// Join shows what is in the folder lower at dir/tree. What is written there goes to
 	// dir/upper, and overlayfs works in dir/work. It is shown to this process and to
 	// what Run runs, until Part. The folder lower must be one that no command writes to.
-	// What was prepared is below it, in dir/tree/files; if that is not there any more, the
+	// What was prepared is below it, in dir/tree/files; if that no longer exists, the
 	// error has the code not_found.
 	Join(ctx context.Context, dir, lower string, prepared PreparedFor) (Joined, error)
 	// Copy copies what was prepared into a folder, for a worktree that is not joined. What

@@ -51,8 +51,8 @@ func TestMovedRepository(t *testing.T) {
 		kill(d)
 		rename(t, old, moved)
 		d = y.serve()
-		d.wait(old + ` is not there any more: its runs stay as they are.*pawl resume.*pawl attach --from [0-9a-f]{16} .*Interrupted: 1`)
-		if out := y.must(y.home, "serve", "status"); !strings.Contains(out, old+" is not there any more") || !strings.Contains(out, "pawl attach --from") {
+		d.wait(old + ` no longer exists: its runs stay as they are.*pawl resume.*pawl attach --from [0-9a-f]{16} .*Interrupted: 1`)
+		if out := y.must(y.home, "serve", "status"); !strings.Contains(out, old+" no longer exists") || !strings.Contains(out, "pawl attach --from") {
 			t.Errorf("status:\n%s", out)
 		}
 		if out := y.must(moved, "list"); !strings.Contains(out, "001-do-it") || !strings.Contains(out, "interrupted") {

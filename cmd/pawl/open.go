@@ -51,7 +51,7 @@ func each(ctx context.Context, app *cli.App, access cli.Access, do func(project.
 		}
 		var s *cli.Session
 		if access != cli.Read && !p.Present() {
-			err = pawl.Errorf(pawl.CodeUnavailable, "the repository is not there any more").
+			err = pawl.Errorf(pawl.CodeUnavailable, "the repository no longer exists").
 				WithHint("pawl attach --from %s gives what it has to a copy; else remove %s", filepath.Base(p.Dir), p.Dir)
 		} else {
 			s, err = openProject(ctx, app, p, access)

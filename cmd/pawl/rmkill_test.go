@@ -67,7 +67,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	if out, err := v.pawl("show", run); err != nil || !strings.Contains(out, "Five lists") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := v.pawl("rm", run, "--now"); err != nil || !strings.Contains(out, "Nothing of it is kept.") {
+	if out, err := v.pawl("rm", run, "--now"); err != nil || !strings.Contains(out, "Nothing is kept.") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left := v.git(t, "for-each-ref", "refs/heads/pawl", "refs/pawl"); left != "" {

@@ -82,7 +82,7 @@ func TestStartOverTheAPI(t *testing.T) {
 	api.refused(runs, `{"goal":"x","recipe":"nope",`+flags+`}`, 404, pawl.CodeNotFound, "recipe", "there is no recipe nope")
 	api.refused(runs, `{"goal":"x","dir":"`+other+`",`+flags+`}`, 422, pawl.CodeFolder, "dir", "is of another repository")
 	api.refused(runs, `{"goal":"x","dir":"/no/such/folder",`+flags+`}`, 422, pawl.CodeFolder, "dir", "there is no folder")
-	api.refused(runs, `{"goal":"x","dir":"shop",`+flags+`}`, 422, pawl.CodeFolder, "dir", "want the whole path")
+	api.refused(runs, `{"goal":"x","dir":"shop",`+flags+`}`, 422, pawl.CodeFolder, "dir", "want the absolute path")
 	api.refused(runs, `{"goal":"x","flags":{"model":["openai/gpt-5"],"unsandboxed":true}}`, 503, pawl.CodeKey, "", "there is no key for openai/gpt-5: OPENAI_API_KEY is not set")
 	api.refused(runs, `{"goal":"x","flags":{"budget":"abc"}}`, 400, pawl.CodeInvalid, "flags.budget", `got "abc"`)
 

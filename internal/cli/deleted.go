@@ -109,7 +109,7 @@ func IsOutside(err error) bool { return errors.Is(err, project.ErrOutside) }
 type Reached struct {
 	Project string `json:"project"` // its id, the name of its state folder
 	Root    string `json:"root"`    // of the repository
-	// Gone reports that the repository is not there any more.
+	// Gone reports that the repository no longer exists.
 	Gone bool `json:"gone,omitempty"`
 }
 

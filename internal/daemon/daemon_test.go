@@ -365,7 +365,7 @@ func TestRepositoryGone(t *testing.T) {
 	if err := os.Remove(mustProject(t, b, "a").Repo.GitDir); err != nil {
 		t.Fatal(err)
 	}
-	if p := b.line(t, "a"); p.Live != 1 || !strings.Contains(p.Problem, "is not there any more") {
+	if p := b.line(t, "a"); p.Live != 1 || !strings.Contains(p.Problem, "no longer exists") {
 		t.Errorf("%+v", p)
 	}
 }

@@ -113,10 +113,10 @@ func (d *draft) callReplan(l *Loop) bool {
 	if limit := l.maxPlans(); l.gen.plan.Version >= limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.Version + 1)})
 		if cause != pawl.ReplanFailure { // there is no failure for a person to decide about
-			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had all %d versions that it may have, and stays as it is: %s", limit, reason)})
+			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the limit of plan versions (%d) is reached, so it stays as it is: %s", limit, reason)})
 			return false
 		}
-		d.askOneMore(l, fmt.Sprintf("%s. The plan has had all %d versions that it may have. What now?", reason, limit))
+		d.askOneMore(l, fmt.Sprintf("%s. The limit of plan versions (%d) is reached. What now?", reason, limit))
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})

@@ -55,7 +55,7 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 	case root.gen.plan.Calling != "":
 		return d.refuse("a new plan is already being made")
 	case root.gen.plan.Version >= root.maxPlans():
-		return d.refuse("its plan has had all %d versions that it may have", root.gen.plan.Version)
+		return d.refuse("the limit of plan versions (%d) is reached", root.gen.plan.Version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: brief.Cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
 	return nil

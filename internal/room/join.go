@@ -45,7 +45,7 @@ func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.Prepare
 			return nil, fmt.Errorf("join %s: %w", dir, err)
 		}
 		if p == nil {
-			return nil, pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s is not there any more", prepared.Key)
+			return nil, pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s no longer exists", prepared.Key)
 		}
 		layers = append(layers, p.tree())
 	}

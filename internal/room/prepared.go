@@ -158,7 +158,7 @@ func (r *Rooms) usePrepared(run pawl.RunID, key string, trusted bool) (p *prepar
 		return nil, nil, err
 	}
 	if p == nil {
-		return nil, nil, pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s is not there any more", key)
+		return nil, nil, pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s no longer exists", key)
 	}
 	keys := []string{p.key}
 	if p.Below != "" {

@@ -19,7 +19,7 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "End a run; its commits stay on its branch",
-		Long: `Cancel ends a run permanently. What is in progress finishes first; with --finish the
+		Long: `Cancel ends a run for good. What is in progress finishes first; with --finish the
 whole iteration does, with --now it is interrupted. Commits stay on the branch,
 and uncommitted work is kept under refs/pawl/. The command returns at once if
 another process drives the run; a run that no process drives ends here.

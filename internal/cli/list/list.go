@@ -129,7 +129,7 @@ func listAll(ctx context.Context, app *cli.App, archived bool, now time.Time) er
 		}
 		heading := plain.Line(at.Root, 0)
 		if at.Gone {
-			heading += " (not there any more)"
+			heading += " (no longer exists)"
 		}
 		if shown++; shown > 1 {
 			app.Printf("\n")

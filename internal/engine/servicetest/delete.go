@@ -140,7 +140,7 @@ func (s *suite) delete(t *testing.T) {
 	t.Run("CutOff", s.deleteCutOff)
 }
 
-// A deleted run is not there any more, and its log is. Its numbers stay used. F-31
+// A deleted run no longer exists, and its log is. Its numbers stay used. F-31
 func (s *suite) deleteEnded(t *testing.T) {
 	b := s.bed(t)
 	b.mustRest(b.mustStart("do it").ID)

@@ -78,7 +78,7 @@ func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
 		return err
 	}
 	if w.furniture.PreparedFor != prepared.PreparedFor {
-		return pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s is not there any more", prepared.Key)
+		return pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s no longer exists", prepared.Key)
 	}
 	return w.writeView(w.view().Base)
 }

@@ -218,7 +218,7 @@ func (w *worktree) plan() {
 	w.dir, w.files = filepath.Join(w.folder, treeName, filesName), ""
 }
 
-// join makes the worktree's files reachable. If what was put into it is not there any more, it
+// join makes the worktree's files reachable. If what was put into it no longer exists, it
 // does without, and the next call of furnish puts it back.
 func (w *worktree) join(ctx context.Context) error {
 	if w.lower == "" {
