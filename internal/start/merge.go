@@ -12,9 +12,9 @@ import (
 	"pawl/internal/recipe"
 )
 
-// mergeRecipe is the built-in recipe by which a merge is judged. A repository's of that name does not
-// take its place.
-const mergeRecipe = "merge-check"
+// MergeRecipe is the built-in recipe by which a merge is judged. A repository's of that name does not
+// take its place, and no other run can have it: it would be complete without any work.
+const MergeRecipe = "merge-check"
 
 var commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
@@ -41,8 +41,8 @@ func (s *starting) merges(ctx context.Context) error {
 	if s.spec.Goal == "" {
 		s.spec.Goal = fmt.Sprintf("Merge %s", began.Branch)
 	}
-	s.spec.Merge, s.spec.Unsandboxed, s.spec.Origin.Name = of.Commit, !began.Confined, mergeRecipe
-	if s.spec.Recipe, err = recipe.Load(mergeRecipe); err != nil {
+	s.spec.Merge, s.spec.Unsandboxed, s.spec.Origin.Name = of.Commit, !began.Confined, MergeRecipe
+	if s.spec.Recipe, err = recipe.Load(MergeRecipe); err != nil {
 		return fmt.Errorf("load the recipe that checks merges: %w", err)
 	}
 	return nil

@@ -149,6 +149,10 @@ func (s *starting) settle(context.Context) (err error) {
 // choose loads the recipe.
 func (s *starting) choose(context.Context) (err error) {
 	name, own := s.config.Recipe, s.recipes()
+	if name == MergeRecipe {
+		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s only judges merges: nobody would work on the goal", name).WithField("recipe").
+			WithHint("name another recipe, or merge a run's work with pawl merge RUN")
+	}
 	if s.spec.Recipe, err = recipe.Load(name, own...); err != nil {
 		if e, ok := errors.AsType[*pawl.Error](err); ok && s.req.Recipe != "" {
 			return e.WithField("recipe")

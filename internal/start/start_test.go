@@ -325,6 +325,8 @@ func TestMerge(t *testing.T) {
 	w.refused(req(func(r *pawl.StartRequest) { r.Flags.Unsandboxed = true }), pawl.CodeInvalid, "merge", "without a recipe")
 	w.refused(req(func(r *pawl.StartRequest) { r.Merge.Commit = "HEAD" }), pawl.CodeInvalid, "merge.commit", `"HEAD"`, "whole hash")
 	w.refused(req(func(r *pawl.StartRequest) { r.Merge.Run = "008-nobody" }), pawl.CodeNotFound, "merge.run", "008-nobody")
+	// A run of its own would be complete, though nobody has worked on its goal.
+	w.refused(pawl.StartRequest{Goal: "x", Recipe: "merge-check"}, pawl.CodeInvalid, "recipe", "merge-check", "only judges merges")
 }
 
 const onlyTests = "extends: pawl\nkinds:\n  task:\n    gates:\n      - {name: quality, commands: [tests]}\n"

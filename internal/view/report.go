@@ -442,14 +442,13 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	}
 	t.line("Spent:   %s", r.spent())
 	switch r.Outcome {
-	case pawl.OutcomeComplete:
-		if r.Start.Begin != "" { // it has judged a merge, which goes on
-			break
+	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
+		if r.Outcome == pawl.OutcomeUnverified {
+			t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
 		}
-		t.line("Merge:   pawl merge %s", string(r.ID))
-	case pawl.OutcomeUnverified:
-		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
-		t.line("Merge:   pawl merge %s", string(r.ID))
+		if r.Start.Begin == "" { // else it has judged a merge, which goes on
+			t.line("Merge:   pawl merge %s", string(r.ID))
+		}
 	default:
 		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
 		if fix := r.fix(); fix != "" {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
+	"pawl/internal/start"
 	"pawl/internal/view"
 )
 
@@ -33,7 +36,8 @@ func New(app *cli.App, git Git) *cobra.Command {
 		Short: "Merge a run's work into the branch you are on",
 		Long: `Merge brings the work of a run that passed into the branch that is checked out
 here. This is the only command that changes your checkout, which must have no
-uncommitted changes. Without RUN it merges the latest run.
+uncommitted changes. Without RUN it merges the latest run that worked on a goal;
+a run that judged a merge is not one.
 
 If your branch is still where the run started, it moves forward to the run's
 branch, which the gates have judged. If your branch has moved, the two are merged,
@@ -58,11 +62,20 @@ run.
 }
 
 func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, args []string) error {
+	var err error
+	if len(args) == 0 {
+		if args, err = latest(ctx, app); err != nil {
+			return err
+		}
+	}
 	s, _, r, err := app.ReadRun(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	if checkout.dir, err = filepath.Abs(checkout.dir); err != nil {
+		return fmt.Errorf("find the folder to work in: %w", err)
+	}
 	m, err := checkout.plan(ctx, r)
 	if err != nil {
 		return err
@@ -71,15 +84,38 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 		return o.say(app, r, m, m.target, "was in it already")
 	}
 	if m.tree == "" {
-		if m.tree, m.judge, err = o.judge(ctx, app, r, m); err != nil {
+		if m.tree, m.judge, err = o.judge(ctx, app, checkout.dir, r, m); err != nil {
 			return err
 		}
+	}
+	if o.squash && checkout.holds(ctx, "diff-tree", "--quiet", m.target, m.tree) {
+		return o.say(app, r, m, m.target, "was in it already")
 	}
 	made, how, err := o.commit(ctx, checkout, r, m)
 	if err != nil {
 		return err
 	}
 	return o.say(app, r, m, made, how)
+}
+
+// latest returns the latest run that did not judge a merge: after pawl merge that is the run
+// that was merged, not the one that judged the merge. It is empty when there is none.
+func latest(ctx context.Context, app *cli.App) ([]string, error) {
+	var runs []pawl.RunInfo
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		runs, err = s.Runs(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	for _, r := range slices.Backward(runs) {
+		if r.Recipe != start.MergeRecipe {
+			return []string{string(r.ID)}, nil
+		}
+	}
+	return nil, nil
 }
 
 func (o *options) say(app *cli.App, r *view.Run, m merge, at, how string) error {
@@ -166,11 +202,7 @@ func state(r *view.Run) string {
 
 // judge has a run without an agent judge the merge, with the gates that the run had, and returns a
 // commit with its files, and that run.
-func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge) (files string, by pawl.RunID, err error) {
-	dir, err := filepath.Abs(app.Dir)
-	if err != nil {
-		return "", "", fmt.Errorf("find the folder to work in: %w", err)
-	}
+func (o *options) judge(ctx context.Context, app *cli.App, dir string, r *view.Run, m merge) (files string, by pawl.RunID, err error) {
 	req := pawl.StartRequest{
 		Goal: fmt.Sprintf("Merge %s into %s", r.Start.Branch, m.branch), Dir: dir,
 		Merge: &pawl.MergeRequest{Run: r.ID, Commit: pawl.CommitHash(m.work)},
@@ -188,9 +220,12 @@ func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge)
 	if o.verbose {
 		follow.Least = view.Detail
 	}
-	if app.JSON { // the result alone is printed
+	switch {
+	case app.JSON: // the result alone is printed
 		follow.Show = func(pawl.Event, *view.Run) error { return nil }
-	} else {
+	case m.ahead:
+		app.Printf("%s has commits that run %s did not make. Run %s judges it with them.\n", plain.Line(r.Start.Branch, 0), r.ID, info.ID)
+	default:
 		app.Printf("%s has moved since run %s began. Run %s judges the merge of both.\n", plain.Line(m.branch, 0), r.ID, info.ID)
 	}
 	if err := app.Attend(ctx, s, info.ID, follow); err != nil && !errors.Is(err, cli.StateExit(view.StateOf(pawl.OutcomeUnverified))) { // no gate, as in the run
@@ -213,10 +248,8 @@ func (o *options) commit(ctx context.Context, h *here, r *view.Run, m merge) (at
 		switch {
 		case o.squash:
 			how = "is in it now, as one commit"
-			if message = r.Start.Title; r.Start.Attempts == "" { // its branch has attempts
-				message += "\n\nPawl-Run: " + string(r.ID)
-			} else if message, err = h.line(ctx, "log", "--reverse", "--format=%B", m.target+".."+m.work); err != nil {
-				return "", "", fmt.Errorf("read the messages of %s: %w", r.Start.Branch, err)
+			if message, err = h.squashed(ctx, r, m); err != nil {
+				return "", "", err
 			}
 		default:
 			how = "is merged into it"
@@ -234,3 +267,26 @@ func (o *options) commit(ctx context.Context, h *here, r *view.Run, m merge) (at
 	}
 	return to, how, nil
 }
+
+// squashed returns the message of the one commit that has all the work: that of the run's commit, or
+// the run's title and those of its tasks.
+func (h *here) squashed(ctx context.Context, r *view.Run, m merge) (string, error) {
+	if r.Start.Attempts == "" { // its branch has attempts
+		return r.Start.Title + "\n\nPawl-Run: " + string(r.ID), nil
+	}
+	out, err := h.line(ctx, "log", "--reverse", "--format=%B%x00", m.target+".."+m.work)
+	if err != nil {
+		return "", fmt.Errorf("read the messages of %s: %w", r.Start.Branch, err)
+	}
+	all := strings.Split(strings.TrimRight(out, "\x00\n"), "\x00")
+	for i, text := range all {
+		all[i] = strings.TrimSpace(effect.ReplaceAllString(text, ""))
+	}
+	if first, _, _ := strings.Cut(all[0], "\n"); len(all) > 1 && first != r.Start.Title {
+		all = slices.Insert(all, 0, r.Start.Title)
+	}
+	return strings.Join(all, "\n\n"), nil
+}
+
+// effect is the trailer by which a run finds a commit of its own again.
+var effect = regexp.MustCompile(`(?m)^Pawl-Effect: .*\n?`)

@@ -15,6 +15,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/plain"
 	"pawl/internal/recipe"
+	"pawl/internal/start"
 )
 
 // line is a recipe in the list.
@@ -216,10 +217,14 @@ func check(ctx context.Context, app *cli.App, what string) error {
 	if _, err := recipe.Prompts(name, dirs...); err != nil {
 		return err
 	}
-	if app.JSON {
-		return app.Encode(map[string]any{"name": r.Name, "runnable": true})
+	how := "can be run: pawl run GOAL --recipe " + r.Name
+	if r.Name == start.MergeRecipe {
+		how = "judges merges: pawl merge RUN"
 	}
-	app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(what, 0), r.Name)
+	if app.JSON {
+		return app.Encode(map[string]any{"name": r.Name, "runnable": r.Name != start.MergeRecipe})
+	}
+	app.Printf("%s is well formed and %s\n", plain.Line(what, 0), how)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package gitworktree
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/git"
@@ -95,7 +96,7 @@ func (s *Workspaces) takeIn(ctx context.Context, spec pawl.WorkspaceSpec, head, 
 		return git.Commit{}, err
 	}
 	if !m.Clean {
-		return git.Commit{}, pawl.Errorf(pawl.CodeConflict, "what was added to branch %s conflicts with the run's own work: %s", spec.Result, m.Paths).
+		return git.Commit{}, pawl.Errorf(pawl.CodeConflict, "what was added to branch %s conflicts with the run's own work in %s", spec.Result, strings.Join(m.Paths, ", ")).
 			WithHint("keep your commits on another branch (git branch mine %s), then git branch -f %s %s and resume the run", spec.Result, spec.Result, spec.Known)
 	}
 	merged := git.Commit{Tree: m.Tree, Parents: []string{head.Hash, added.Hash}}
