@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/recorded"
 )
 
 // Every end, status of a run and status of a loop has one entry, and no end has the sign of
@@ -96,6 +97,21 @@ func TestAge(t *testing.T) {
 	} {
 		if got := Age(d); got != want {
 			t.Errorf("age(%s) = %s, want %s", d, got, want)
+		}
+	}
+}
+
+// The report of a run that judged a merge does not ask for a merge of its own: pawl merge continues
+// with what was judged. F-47
+func TestMergeLine(t *testing.T) {
+	l := recorded.Read(t, "taskloop-escalate-1")
+	for _, o := range []pawl.Outcome{pawl.OutcomeComplete, pawl.OutcomeUnverified} {
+		for begin, want := range map[pawl.CommitHash]bool{"": true, "0123456789abcdef0123456789abcdef01234567": false} {
+			r := fold(l.Events)
+			r.Outcome, r.Start.Begin = o, begin
+			if got := strings.Contains(mustReport(t, r, l.Blob), "\nMerge:   pawl merge "); got != want {
+				t.Errorf("%s, begun at %q: the report has a line about merging: %t", o, begin, got)
+			}
 		}
 	}
 }
