@@ -30,8 +30,8 @@ func TestEveryCommandIsExplained(t *testing.T) {
 						t.Errorf("its help has no %q:\n%s", want, help.String())
 					}
 				}
-				for line := range strings.Lines(c.Long) {
-					if len([]rune(strings.TrimRight(line, "\n"))) > 82 {
+				for line := range strings.Lines(help.String()) {
+					if len([]rune(strings.TrimRight(line, "\n"))) > helpWidth {
 						t.Errorf("a line of its help is too long for a terminal: %q", line)
 					}
 				}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,6 +84,9 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 	return root.ExecuteContext(ctx)
 }
 
+// helpWidth is how many columns a line of help may have, such as that of a flag.
+const helpWidth = 80
+
 func newRoot(app *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pawl",
@@ -116,6 +121,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", helpWidth)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", cmd.CommandPath(), err).WithHint("%s --help lists the flags", cmd.CommandPath())
 	})
@@ -160,6 +166,7 @@ func completion(root *cobra.Command) {
 		for _, shell := range c.Commands() {
 			shell.Args = cli.Args(0, 0)
 			shell.Example = "  pawl completion " + shell.Name()
+			shell.Long = strings.ReplaceAll(shell.Long, "via your OS's package manager", "with your package manager")
 			shell.Long += "\n" + cli.ExitCodes
 		}
 	}

@@ -30,16 +30,17 @@ func New(app *cli.App) *cobra.Command {
 runs, those of RUN, or question N of RUN. With CHOICE it answers question N. The
 first answer counts; a later one gets an error that names the first.
 
-An answer applies to what the question was about when it was shown. It carries the
-hash of that, and is refused if it has changed since. --about gives the hash that
-was shown, or its beginning, for a program that answers later. The plan of a tree
-of loops is approved by its hash only: pawl plan approve shows the plan and asks.
+An answer applies to what the question was about when it was shown. It carries
+the hash of that, and is refused if it has changed since. --about gives the hash
+that was shown, or its beginning, for a program that answers later. The plan of
+a tree of loops is approved by its hash only: pawl plan approve shows the plan
+and asks.
 
 A question that an agent asks (clarify) is answered in words with --text; CHOICE
 may be left out. pawl inbox lists all questions and what led to them.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl answer\n  pawl answer 7 2\n  pawl answer 7 2 approve\n  pawl answer 7 2 revise --text \"keep the old API for a release\"\n  pawl answer 7 3 --text \"prices are in cents\"",

@@ -16,10 +16,10 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive RUN [LOOP]",
 		Short: "Hide a run that has ended, or one of its loops",
-		Long: `Archive hides a run from lists, or a loop that has ended from its run's tree, and
-moves the folders of its loops to archive/. Nothing is removed: events, branches
-and files stay, and pawl list --all and pawl loops RUN --all show it. An active
-run or loop is refused. LOOP is a loop's id or its task.
+		Long: `Archive hides a run from lists, or a loop that has ended from its run's tree,
+and moves the folders of its loops to archive/. Nothing is removed: events,
+branches and files stay, and pawl list --all and pawl loops RUN --all show it.
+An active run or loop is refused. LOOP is a loop's id or its task.
 
 ` + cli.ExitCodes,
 		Example: "  pawl archive 7\n  pawl archive 7 auth --reason \"superseded\"",

@@ -36,10 +36,10 @@ func New(app *cli.App, world World) *cobra.Command {
 		Use:   "attach",
 		Short: "Give this repository the runs of one that is gone",
 		Long: `Attach gives this repository the runs of another one that is gone: one that was
-copied or cloned here and then removed, or moved to another disk. To continue, the
-runs need their branches here. Only stored data changes its owner. A repository
-that was moved on its disk is found without this command, and one that is still in
-its place keeps its runs.
+copied or cloned here and then removed, or moved to another disk. To continue,
+the runs need their branches here. Only stored data changes its owner. A
+repository that was moved on its disk is found without this command, and one
+that is still in its place keeps its runs.
 
 With --new this repository is a copy without runs, and Pawl does not ask again.
 

@@ -30,8 +30,8 @@ func New(app *cli.App, w World) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [SECTION...]",
 		Short: "Measure pawl on this machine",
-		Long: `Bench measures what pawl itself costs: from its start to its first answer, an idle
-daemon, durable steps per second next to what the disk can do, folding and
+		Long: `Bench measures what pawl itself costs: from its start to its first answer, an
+idle daemon, durable steps per second next to what the disk can do, folding and
 deciding, the harness's own time per iteration, confined commands next to plain
 bubblewrap, lists of many runs, many watchers of one run, and a daemon that is
 killed during runs. It uses real processes, sockets and files in a folder of its

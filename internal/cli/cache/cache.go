@@ -85,10 +85,11 @@ func prune(app *cli.App) *cobra.Command {
 		Long: `Prune removes layers of the trusted cache, the oldest first, until the rest fits
 into the limit or --size; --all removes every layer. A layer that an open room
 uses stays, and so do all newer ones. What was removed is compiled again when it
-is needed. The process that has the project does the work, so runs may be active.
+is needed. The process that has the project does the work, so runs may be
+active.
 
-With --json it is an object: removed (the layers), freed, size (what is left) and
-target (what was allowed to stay), in bytes.
+With --json it is an object: removed (the layers), freed, size (what is left)
+and target (what was allowed to stay), in bytes.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl cache prune --size 2GB\n  pawl cache prune --all --json | jq .freed",

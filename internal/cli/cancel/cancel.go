@@ -19,10 +19,10 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "End a run; its commits stay on its branch",
-		Long: `Cancel ends a run for good. What is in progress finishes first; with --finish the
-whole iteration does, with --now it is interrupted. Commits stay on the branch,
-and uncommitted work is kept under refs/pawl/. The command returns at once if
-another process drives the run; a run that no process drives ends here.
+		Long: `Cancel ends a run for good. What is in progress finishes first; with --finish
+the whole iteration does, with --now it is interrupted. Commits stay on the
+branch, and uncommitted work is kept under refs/pawl/. The command returns at
+once if another process drives the run; a run that no process drives ends here.
 
 ` + cli.ExitCodes,
 		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",

@@ -17,10 +17,11 @@ import (
 func New(app *cli.App) *cobra.Command {
 	run := func(cmd *cobra.Command, _ []string) error { return explain(app, app.Root(cmd.Context())) }
 	about := `Config explain lists every setting that a run started here would have, with the
-file and line, the variable or the default that it comes from. Settings come from,
-weakest first: the defaults, the repository's .devteam/task-loop-config.yaml and
-.pawl/config.yaml, your own file ($XDG_CONFIG_HOME/pawl/config.yaml), variables
-such as PAWL_LIMITS_MONEY_USD, and the flags of pawl run.
+file and line, the variable or the default that it comes from. Settings come
+from, weakest first: the defaults, the repository's
+.devteam/task-loop-config.yaml and .pawl/config.yaml, your own file
+($XDG_CONFIG_HOME/pawl/config.yaml), variables such as PAWL_LIMITS_MONEY_USD,
+and the flags of pawl run.
 
 ` + cli.ExitCodes
 	c := &cobra.Command{

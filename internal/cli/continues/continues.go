@@ -15,13 +15,13 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "continue RUN",
 		Short: "Continue a run despite what the health monitor says",
 		Long: `Continue overrides the health monitor. If the monitor says that the batches of a
-run are stalled, regressing, flip-flopping or blocked and you know better, the run
-continues, the evidence so far no longer counts, and the question it may wait with
-is answered. The log records who did this and why. For a run that is paused or has
-ended, use pawl resume.
+run are stalled, regressing, flip-flopping or blocked and you know better, the
+run continues, the evidence so far no longer counts, and the question it may
+wait with is answered. The log records who did this and why. For a run that is
+paused or has ended, use pawl resume.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl why 7\n  pawl continue 7 --reason \"the slow test is being fixed step by step\"",

@@ -39,12 +39,12 @@ on this machine. The sums are those that pawl show has of each run.
 A day is one of this machine's time zone. A model is PROVIDER/NAME, as the run's
 settings have it. A role is what a model was asked to be, such as implementer or
 judge, or the step where it has no role. A fork is charged from where it was
-forked. What deleted runs have cost is not in the table; a line below it says how
-much that was.
+forked. What deleted runs have cost is not in the table; a line below it says
+how much that was.
 
 With --json it is an object: by, rows (name, project and root where it is over
-projects, calls, money), calls, money and deleted (runs, money). Money has spent,
-held and lost in millionths of a dollar, and the same in tokens.
+projects, calls, money), calls, money and deleted (runs, money). Money has
+spent, held and lost in millionths of a dollar, and the same in tokens.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl cost\n  pawl cost --by model\n  pawl cost --everywhere --by day --json | jq .money.spent",

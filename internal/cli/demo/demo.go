@@ -51,11 +51,11 @@ func New(app *cli.App, w World) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a run offline: fail, feedback, fail, escalate, succeed",
-		Long: `Demo makes a small Go repository and lets the task loop work on it with a scripted
-model. Everything else is real: worktrees, files, go vet and go test as gates,
-commits, the log. It needs git and Go, but no key and no network. It removes
-everything it made, unless --keep keeps the repository; the state is then in the
-usual place, for pawl show and the rest. Ctrl-C stops it at once.
+		Long: `Demo makes a small Go repository and lets the task loop work on it with a
+scripted model. Everything else is real: worktrees, files, go vet and go test as
+gates, commits, the log. It needs git and Go, but no key and no network. It
+removes everything it made, unless --keep keeps the repository; the state is
+then in the usual place, for pawl show and the rest. Ctrl-C stops it at once.
 
 ` + cli.RunExitCodes,
 		Example:           "  pawl demo\n  pawl demo --keep ./slug && cd slug && pawl show",

@@ -93,10 +93,10 @@ func New(app *cli.App, probes Probes) *cobra.Command {
 		Long: `Doctor checks git, the repository, the sandbox, the state folder and what is
 stored in it, the process that has the project, the configuration, the gates and
 their dependencies, and the recipes. It asks the servers of the chosen models
-whether they answer, accept the key and have the models. For each problem it says
-what to do. It calls no model, runs no command of the repository, costs nothing
-and changes nothing. The exit code is 6 if stored data is damaged, and 1 if
-another check fails.
+whether they answer, accept the key and have the models. For each problem it
+says what to do. It calls no model, runs no command of the repository, costs
+nothing and changes nothing. The exit code is 6 if stored data is damaged, and 1
+if another check fails.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",

@@ -24,12 +24,12 @@ func New(app *cli.App) *cobra.Command {
 		Short: "Show a run's events as they are stored",
 		Long: `Events prints every event of a run: its number, time, kind and content. With
 --json it prints whole events, one JSON object per line, with hashes in place of
-texts. A program that remembers the number of the last event it saw continues with
---after. Where an event concerns the progress of a loop, it also has a name, which
-is the loop's kind in the recipe and what happened, such as task_plan_ready or
-subtask_retrying, and task_id, subtask_id and correlation_id (the loop, its
-iteration, the attempt). With -f it continues until the run ends. Without RUN it
-shows the latest run.
+texts. A program that remembers the number of the last event it saw continues
+with --after. Where an event concerns the progress of a loop, it also has a
+name, which is the loop's kind in the recipe and what happened, such as
+task_plan_ready or subtask_retrying, and task_id, subtask_id and correlation_id
+(the loop, its iteration, the attempt). With -f it continues until the run ends.
+Without RUN it shows the latest run.
 
 ` + cli.FollowExitCodes,
 		Example: "  pawl events 7\n  pawl events 7 --json | jq -c 'select(.kind == \"gate_judged\") | .body'\n  pawl events 7 --json --after 120 -f",

@@ -45,10 +45,10 @@ With --folders it also writes the folders of its loops, loops/ID and archive/ID,
 as they are in the project's state folder: the prompts, conversations, verdicts
 and artifacts of each iteration.
 
---only writes one of these files, --state those for programs, --reports those for
-people. With --dir - one file, or the reports one after another, go to standard
-output. With --at the files say what was true after the event of that number.
-Without RUN it exports the latest run.
+--only writes one of these files, --state those for programs, --reports those
+for people. With --dir - one file, or the reports one after another, go to
+standard output. With --at the files say what was true after the event of that
+number. Without RUN it exports the latest run.
 
 ` + cli.ExitCodes,
 		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --folders --dir out\n  pawl export 7 --only state.yaml --dir - | yq .tasks\n  pawl export 7 --only tasks.json --at 120 --dir -",

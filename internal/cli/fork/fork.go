@@ -25,14 +25,15 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "fork RUN --at EVENT",
 		Short: "Start a new run from a point in another run",
 		Long: `Fork starts a new run of a run's task. The two have everything up to an event in
-common; the new run continues from there on a branch of its own, pawl/NNN-slug-r2
-and so on. Its code is the newest commit of the run's branch at that event; the
-command says how far before the event that is. What was in progress there starts
-again. What the old run had spent is shown but not charged. Its open questions and
-approvals are not taken over. The old run stays as it is and must not be active.
+common; the new run continues from there on a branch of its own,
+pawl/NNN-slug-r2 and so on. Its code is the newest commit of the run's branch at
+that event; the command says how far before the event that is. What was in
+progress there starts again. What the old run had spent is shown but not
+charged. Its open questions and approvals are not taken over. The old run stays
+as it is and must not be active.
 
-pawl events lists the events with their numbers, pawl checkpoints those at which a
-batch ended.
+pawl events lists the events with their numbers, pawl checkpoints those at which
+a batch ended.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl checkpoints 7\n  pawl fork 7 --at 1250",

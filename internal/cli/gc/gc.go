@@ -26,8 +26,8 @@ func New(app *cli.App) *cobra.Command {
 		Long: fmt.Sprintf(`Gc shows what of this project's state nobody needs any more, how much disk each
 thing takes, and what everything takes. Nothing is changed without --apply:
 
-  run       the log of a run that was deleted (pawl rm) more than %d days ago, and
-            the refs below refs/pawl/salvage/ that were kept with it
+  run       the log of a run that was deleted (pawl rm) more than %d days ago,
+            and the refs below refs/pawl/salvage/ that were kept with it
   refs      what a deletion that was cut off left in the repository
   worktree  of a run that has ended or is not known; what is not committed in it
             is kept by a ref below refs/pawl/salvage/

@@ -18,10 +18,10 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 		Use:   "inbox [RUN]",
 		Short: "List what waits for your decision",
 		Long: `Inbox lists the open questions of all runs, or of one, longest waiting first:
-approvals, questions of agents, blocked tasks, and batches without progress. Each
-entry has its run and number, how long it has waited, what is asked, what led to
-it, a summary of what it is about with the beginning of its hash, and the command
-that answers it. pawl answer RUN N shows the whole thing.
+approvals, questions of agents, blocked tasks, and batches without progress.
+Each entry has its run and number, how long it has waited, what is asked, what
+led to it, a summary of what it is about with the beginning of its hash, and the
+command that answers it. pawl answer RUN N shows the whole thing.
 
 With --json it is a list of objects: run, title, n, kind, task, text, choices,
 about (the hash), asks (what an agent asks), brief (what it is about in short),

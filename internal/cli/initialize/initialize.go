@@ -37,12 +37,13 @@ func New(app *cli.App, localModels func(context.Context) []string) *cobra.Comman
 		Use:   "init",
 		Short: "Propose gates for this repository and write .pawl/config.yaml",
 		Long: `Init looks for manifests and lock files at the root of the repository and, for
-languages that the root does not have, up to two levels below it. It proposes the
-commands that judge every attempt (format, types, lint, tests, security) and those
-that install the dependencies first. It shows the configuration and, if you agree,
-writes it to .pawl/config.yaml. It runs nothing, and replaces an existing file
-only with --force. If the key of your models is not set, it looks for a model
-server on this machine and says how to choose it; a repository cannot choose one.
+languages that the root does not have, up to two levels below it. It proposes
+the commands that judge every attempt (format, types, lint, tests, security) and
+those that install the dependencies first. It shows the configuration and, if
+you agree, writes it to .pawl/config.yaml. It runs nothing, and replaces an
+existing file only with --force. If the key of your models is not set, it looks
+for a model server on this machine and says how to choose it; a repository
+cannot choose one.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl init\n  pawl init --yes",

@@ -33,7 +33,8 @@ drives any more; pawl resume continues it. A run that asks waits for a person;
 pawl inbox shows the question. A run that works in batches is also shown as
 stalled, regressing, flip-flopping or blocked if its batches make no progress.
 ITER is the present or last iteration and the limit, TASKS how many of a run's
-tasks have passed, AGE how long ago it was started. --all includes archived runs.
+tasks have passed, AGE how long ago it was started. --all includes archived
+runs.
 
 With --everywhere it is the runs of every project that is known on this machine,
 in and outside of a repository; with --json each of them has project and root.

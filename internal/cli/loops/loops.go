@@ -26,18 +26,18 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "loops [RUN]",
 		Short: "List the loops of a run as a tree",
-		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact, and
-so on. A loop is pending (waiting for its turn), running, paused, rebasing (taking
-over what a sibling merged), complete (its own work passed), failed, or
-invalidated (its parent started over). Iterations count from 1; GEN says how often
-a loop has started over. --all includes loops of earlier generations. TIME is from
-when a loop came to be to its end, or until now. COST is what
-a loop and the loops below it have spent. There is a column HELD if calls in
-progress have reserved something, and LOST if the cost of a call is unknown.
+		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact,
+and so on. A loop is pending (waiting for its turn), running, paused, rebasing
+(taking over what a sibling merged), complete (its own work passed), failed, or
+invalidated (its parent started over). Iterations count from 1; GEN says how
+often a loop has started over. --all includes loops of earlier generations. TIME
+is from when a loop came to be to its end, or until now. COST is what a loop and
+the loops below it have spent. There is a column HELD if calls in progress have
+reserved something, and LOST if the cost of a call is unknown.
 
 --status, --type, --children-of and --stale select loops; a loop is stale if its
-parent has replaced the artifact it was spawned from. --signals lists the signals
-between loops instead.
+parent has replaced the artifact it was spawned from. --signals lists the
+signals between loops instead.
 
 With --json it is a list of records, as they are in loops.jsonl: id,
 loop_type, parent_id, input_artifact, output_artifacts, prompt_path,

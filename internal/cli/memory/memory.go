@@ -28,8 +28,9 @@ func New(app *cli.App) *cobra.Command {
 	c.Long = `Memory lists what the runs of this project have written down: decisions,
 learnings, discoveries, errors, artifacts, anti-patterns and instructions. Later
 prompts are shown what fits their task, until it is forgotten. An entry is named
-RUN/N, such as 7/3: RUN as everywhere, N its number in the run. What a fork has in
-common with the run it is of is listed once, as that run's; --run shows a fork's.
+RUN/N, such as 7/3: RUN as everywhere, N its number in the run. What a fork has
+in common with the run it is of is listed once, as that run's; --run shows a
+fork's.
 
 ` + cli.ExitCodes
 	c.Example = "  pawl memory\n  pawl memory search parser tabs --kind learning\n  pawl memory forget 7/3 --reason \"the API has changed\""
@@ -43,8 +44,8 @@ func list(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List what is remembered, oldest first",
-		Long: `List shows what is remembered, oldest first. --all includes, with a mark, what no
-prompt is shown because it was forgotten or comes from a failed attempt.
+		Long: `List shows what is remembered, oldest first. --all includes, with a mark, what
+no prompt is shown because it was forgotten or comes from a failed attempt.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl memory list --run 7 --all\n  pawl memory list --kind decision,learning --json | jq -r '.[].text'",

@@ -40,14 +40,14 @@ uncommitted changes. Without RUN it merges the latest run that worked on a goal;
 a run that judged a merge is not one.
 
 If your branch is still where the run started, it moves forward to the run's
-branch, which the gates have judged. If your branch has moved, the two are merged,
-a run without an agent has the same gates judge the merge, and your branch moves
-to the merge only if they pass. With --squash your branch gets one commit with the
-same files.
+branch, which the gates have judged. If your branch has moved, the two are
+merged, a run without an agent has the same gates judge the merge, and your
+branch moves to the merge only if they pass. With --squash your branch gets one
+commit with the same files.
 
 If your git signs commits (commit.gpgsign), merge makes a commit of its own and
-signs it here, where you can be asked for a passphrase. Nothing is signed during a
-run.
+signs it here, where you can be asked for a passphrase. Nothing is signed during
+a run.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl merge\n  pawl merge 7 --squash",

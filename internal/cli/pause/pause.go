@@ -14,9 +14,9 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Pause a run: what is in progress finishes, nothing new starts",
-		Long: `Pause lets what is in progress finish and starts nothing new until pawl resume. It
-returns at once if another process drives the run; an interrupted run is first
-brought to rest here.
+		Long: `Pause lets what is in progress finish and starts nothing new until pawl resume.
+It returns at once if another process drives the run; an interrupted run is
+first brought to rest here.
 
 ` + cli.ExitCodes,
 		Example: "  pawl pause 7\n  pawl pause 7 --reason \"waiting for the schema\"",

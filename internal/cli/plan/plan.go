@@ -20,12 +20,12 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show the plan of a run, or decide on it",
-		Long: `Plan shows what a run is going to do and takes your decision about it. Nothing is
-spawned from a plan before a person approves it. The run waits for that as long as
-it takes, even if nobody follows it.
+		Long: `Plan shows what a run is going to do and takes your decision about it. Nothing
+is spawned from a plan before a person approves it. The run waits for that as
+long as it takes, even if nobody follows it.
 
   approve   create the loops of the plan
-  iterate   have the plan made again with your feedback; the new one comes to you
+  iterate   have the plan made again with your feedback; you decide on it again
   reject    end the run as failed
 
 The first decision counts; a later one gets an error that names the first. An
@@ -63,13 +63,14 @@ func newShow(app *cli.App) *cobra.Command {
 		Use:     "show [RUN [LOOP]]",
 		Aliases: []string{"preview"},
 		Short:   "Show a plan",
-		Long: `Show prints the plan that waits for a person, or the one that was decided on: its
-title, the loop and its iterations, what it is about, its phases, and the specs
-that are spawned when it is approved; then the hash that names it, and how to
-decide. LOOP is a loop's id or task; without it, the loop that waits, or the root.
-With --json it is an object: run, id, status, approval, by, title, iterations,
-max_iterations, generation, overview, phases, specs (name, title, description,
-dependencies), content (the whole plan as Markdown), about (the hash), question.
+		Long: `Show prints the plan that waits for a person, or the one that was decided on:
+its title, the loop and its iterations, what it is about, its phases, and the
+specs that are spawned when it is approved; then the hash that names it, and how
+to decide. LOOP is a loop's id or task; without it, the loop that waits, or the
+root. With --json it is an object: run, id, status, approval, by, title,
+iterations, max_iterations, generation, overview, phases, specs (name, title,
+description, dependencies), content (the whole plan as Markdown), about (the
+hash), question.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan show\n  pawl plan show 7 --json | jq -r .content",
@@ -124,13 +125,13 @@ func newApprove(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve [RUN [LOOP]]",
 		Short: "Approve a plan and create its loops",
-		Long: `Approve approves a plan and creates its loops. On a terminal it shows the plan and
-asks. Elsewhere --about gives the hash that pawl plan show printed, or its
-beginning, because nobody can approve what was not shown to them. No answer is no
-approval. The first decision counts.
+		Long: `Approve approves a plan and creates its loops. On a terminal it shows the plan
+and asks. Elsewhere --about gives the hash that pawl plan show printed, or its
+beginning, because nobody can approve what was not shown to them. No answer is
+no approval. The first decision counts.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl plan approve 7\n  pawl plan approve 7 --about 3f1c09aa2b41",
@@ -150,8 +151,8 @@ func newReject(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reject [RUN [LOOP]]",
 		Short: "Reject a plan and end the run as failed",
-		Long: `Reject ends a run whose plan you do not want. Its branch stays. The first decision
-counts.
+		Long: `Reject ends a run whose plan you do not want. Its branch stays. The first
+decision counts.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan reject 7 --reason \"we buy this instead\"",
@@ -172,14 +173,14 @@ func newIterate(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "iterate [RUN [LOOP] [FEEDBACK]]",
 		Short: "Have a plan made again with your feedback",
-		Long: `Iterate has a plan made again. The next iteration is given your feedback, and its
-plan comes back to you, even at the limit on iterations. FEEDBACK follows RUN or
-LOOP if it has more than one word; otherwise give it with --feedback, where - is
-standard input, or write it in $EDITOR on a terminal. It has at most 1000 bytes.
-The first decision counts.
+		Long: `Iterate has a plan made again. The next iteration is given your feedback, and
+its plan comes back to you, even at the limit on iterations. FEEDBACK follows
+RUN or LOOP if it has more than one word; otherwise give it with --feedback,
+where - is standard input, or write it in $EDITOR on a terminal. It has at most
+1000 bytes. The first decision counts.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl plan iterate 7 \"think of logout too\"\n  pawl plan iterate 7 --feedback - < review.txt\n  EDITOR=vi pawl plan iterate 7",

@@ -37,9 +37,9 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recipes",
 		Short: "List, explain and check recipes",
-		Long: `Recipes are loop systems written in YAML. The built-in ones come with pawl; files
-in .pawl/recipes of the repository add to them, or replace them by name. This
-command lists both.
+		Long: `Recipes are loop systems written in YAML. The built-in ones come with pawl;
+files in .pawl/recipes of the repository add to them, or replace them by name.
+This command lists both.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl recipes\n  pawl recipes show taskloop\n  pawl recipes check mine",
@@ -171,7 +171,8 @@ func newSchema(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of recipes",
-		Long: `Schema prints the JSON Schema that recipe files are checked against, for editors.
+		Long: `Schema prints the JSON Schema that recipe files are checked against, for
+editors.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl recipes schema > recipe.schema.json",
@@ -188,9 +189,9 @@ func newCheck(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check NAME",
 		Short: "Check a recipe",
-		Long: `Check reads a recipe and its prompt templates and reports what is wrong, with file
-and line, and whether this version can run it. NAME is the name of a recipe, as
-pawl recipes lists them, or a file that is called NAME.yaml.
+		Long: `Check reads a recipe and its prompt templates and reports what is wrong, with
+file and line, and whether this version can run it. NAME is the name of a
+recipe, as pawl recipes lists them, or a file that is called NAME.yaml.
 
 ` + cli.ExitCodes,
 		Example: "  pawl recipes check mine\n  pawl recipes check drafts/mine.yaml",

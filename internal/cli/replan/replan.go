@@ -14,13 +14,13 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replan RUN",
 		Short: "Plan what is left of a run again",
-		Long: `Replan has the planner look at the results so far and plan the rest again. Active
-tasks end first, and passed tasks are kept with their results. The planner is
-given the reason. A new plan that drops a passed task, names a task twice or
-cannot be carried out is refused, and the plan before it stays.
+		Long: `Replan has the planner look at the results so far and plan the rest again.
+Active tasks end first, and passed tasks are kept with their results. The
+planner is given the reason. A new plan that drops a passed task, names a task
+twice or cannot be carried out is refused, and the plan before it stays.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl replan 7\n  pawl replan 7 --reason \"the API has changed: see docs/api.md\"",

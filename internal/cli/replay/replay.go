@@ -42,9 +42,9 @@ func New(app *cli.App, refold Refold) *cobra.Command {
 		Short: "Fold a run's log again and compare everything derived from it",
 		Long: `Replay reads a run's log twice, folds it each time with the kernel and with the
 views, and compares the results byte for byte: the events, the run's entry in
-lists as it is stored and as the kernel and the views compute it, the state file,
-every report, show, why and the lines of the log. It also reads every blob that
-the events name. A difference means that stored data is damaged or that a
+lists as it is stored and as the kernel and the views compute it, the state
+file, every report, show, why and the lines of the log. It also reads every blob
+that the events name. A difference means that stored data is damaged or that a
 projection is wrong. Without RUN it checks the latest run.
 
 ` + cli.ExitCodes,

@@ -29,8 +29,9 @@ twice: resume first checks what was in progress. A run whose plan you rejected
 makes another plan and is told why. Without RUN it continues the latest run, the
 one that pawl show shows, if that can be resumed.
 
-The run continues in the daemon and is followed from here to its end, as with pawl
-run; Ctrl-C only stops following. With --local this process drives the run itself.
+The run continues in the daemon and is followed from here to its end, as with
+pawl run; Ctrl-C only stops following. With --local this process drives the run
+itself.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl resume\n  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",

@@ -29,16 +29,17 @@ deleted one. RUN is a run's whole id, or its number where its task has one run.
 For %d days the log of a deleted run can still be read by its whole id (pawl
 show, logs, events, export), and refs below refs/pawl/salvage/RUN/ keep the
 commits that no other branch has and what worktrees held: git branch NAME REF
-brings them back. After that pawl gc --apply removes them; --now does it at once.
+brings them back. After that pawl gc --apply removes them; --now does it at
+once.
 
 A run that has not ended is refused, and one that was forked; a branch that you
 have checked out is left alone, and so are commits that the run did not make and
 that nothing else has, unless you give --force. What is merged into a branch of
 yours stays there. Rm of a run whose deletion was cut off removes the rest.
 
-With --json it is a list with an object a run: run, deleted, until (none: nothing
-is kept), branches (name, head), refs (their number), worktrees, kept (refs) and
-foreign (commit, subject).
+With --json it is a list with an object a run: run, deleted, until (none:
+nothing is kept), branches (name, head), refs (their number), worktrees, kept
+(refs) and foreign (commit, subject).
 
 `, int(pawl.KeepDeleted.Hours()/24)) + cli.ExitCodes,
 		Example: "  pawl rm 7\n  pawl rm 3 4 5-add-login --now\n  pawl rm 7 --json | jq -r '.[].kept[]'",

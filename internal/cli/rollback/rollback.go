@@ -23,12 +23,13 @@ func New(app *cli.App) *cobra.Command {
 		Short: "Take a run's code and tasks back to a checkpoint",
 		Long: `Rollback takes a run back to a checkpoint, by default to the last good one. Its
 branch gets a new commit with the code of the checkpoint, and tasks that were
-approved later are open again. Nothing is lost: the commits in between stay on the
-branch, work in progress is kept under refs/pawl/, and what went wrong is recorded
-for the next attempts. Money spent, answers and the plan do not go back.
+approved later are open again. Nothing is lost: the commits in between stay on
+the branch, work in progress is kept under refs/pawl/, and what went wrong is
+recorded for the next attempts. Money spent, answers and the plan do not go
+back.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl checkpoints 7\n  pawl rollback 7\n  pawl rollback 7 2 --reason \"the new storage was a mistake\"",

@@ -41,24 +41,24 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "run [GOAL]",
 		Short: "Start a run on this repository and follow it to its end",
 		Long: `Run turns a goal into commits on a branch of its own. Each attempt starts with a
-fresh context; gates judge it on a clean checkout of its commit; the next attempt
-is told why it failed. Your checkout stays as it is: the result is the branch
-pawl/NNN-slug and a report.
+fresh context; gates judge it on a clean checkout of its commit; the next
+attempt is told why it failed. Your checkout stays as it is: the result is the
+branch pawl/NNN-slug and a report.
 
-A recipe with a list of tasks, such as pandora or loom, splits the goal into tasks
-that depend on each other and works on each in a loop of its own. --tasks reads
-the list from a file instead: Pandora's tasks.json, a prd.json of Ralph, or a
-plain list of tasks; - is standard input. GOAL is then optional: the file says
-what the tasks are for. pawl answer answers what waits for you.
+A recipe with a list of tasks, such as pandora or loom, splits the goal into
+tasks that depend on each other and works on each in a loop of its own. --tasks
+reads the list from a file instead: Pandora's tasks.json, a prd.json of Ralph,
+or a plain list of tasks; - is standard input. GOAL is then optional: the file
+says what the tasks are for. pawl answer answers what waits for you.
 
 A GOAL that says to continue something, such as "continue the auth task", "keep
 working on dark mode", "resume #7" or one that contains the full id of a task,
-means a task that Pawl knows (pawl tasks): by its id, its number, the words of its
-id, or those of its goal. The task's run is resumed if possible. Otherwise a new
-run of the task starts from where its work is, on pawl/NNN-slug-r2 and so on, and
-its plan marks what is done. If it is not clear which task is meant, you are
-asked; if nobody can be asked, nothing starts, the tasks are listed, and the exit
-code is 17. --new starts new work in any case.
+means a task that Pawl knows (pawl tasks): by its id, its number, the words of
+its id, or those of its goal. The task's run is resumed if possible. Otherwise a
+new run of the task starts from where its work is, on pawl/NNN-slug-r2 and so
+on, and its plan marks what is done. If it is not clear which task is meant, you
+are asked; if nobody can be asked, nothing starts, the tasks are listed, and the
+exit code is 17. --new starts new work in any case.
 
 The run starts from the commit that HEAD is on. Settings come from
 .pawl/config.yaml, your own config file, the environment and these flags, the
@@ -67,24 +67,24 @@ commands that prepare a checkout, you are asked once whether they may run; if
 nobody can be asked, the run is refused unless --yes-prepare allows them.
 
 A gate whose program is not installed is found on the base, before any model is
-asked. You are asked whether the run should continue without it. If nobody can be
-asked, because there is no terminal or with --json, the run ends "refused" with
-exit code 5, unless --allow-missing-gate NAME leaves the gate out. A gate that is
-left out never counts as passed, and the report names it.
+asked. You are asked whether the run should continue without it. If nobody can
+be asked, because there is no terminal or with --json, the run ends "refused"
+with exit code 5, unless --allow-missing-gate NAME leaves the gate out. A gate
+that is left out never counts as passed, and the report names it.
 
-The daemon drives the run (pawl serve); it is started if it is not running. Ctrl-C
-only stops following, and pawl logs -f follows again. With --local this process
-drives the run: the first Ctrl-C pauses it when what is in progress has finished,
-a second one leaves at once. With --json, events are printed as they become
-durable, one JSON object per line.
+The daemon drives the run (pawl serve); it is started if it is not running.
+Ctrl-C only stops following, and pawl logs -f follows again. With --local this
+process drives the run: the first Ctrl-C pauses it when what is in progress has
+finished, a second one leaves at once. With --json, events are printed as they
+become durable, one JSON object per line.
 
 ` + cli.RunExitCodes,
 		Example: `  pawl run "list has a --json flag"
   pawl run "continue the auth task"
   pawl run "add accounts, orders and a checkout" --recipe pandora --parallel 3
   pawl run --tasks tasks.json --approval manual
-  pawl run "fix the race in the cache" --criteria "go test -race ./cache passes 20 times" --budget 3
-  pawl run "port the parser" --recipe taskloop --model medium=openai/gpt-5 --gate "tests=go test -json ./..."`,
+  pawl run "fix the race" --criteria "go test -race passes 20 times" --budget 3
+  pawl run "port the parser" --recipe taskloop --gate "tests=go test ./..."`,
 		Args: cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && o.tasks == "" {

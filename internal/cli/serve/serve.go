@@ -99,23 +99,23 @@ func New(app *cli.App, world World) *cobra.Command {
 		Short: "Run the daemon that drives all runs",
 		Long: `Serve is the daemon: one process of yours that drives the runs of all your
 repositories and continues when the terminals that started them are closed. A
-command that starts or steers a run starts it if it is not running; such a daemon
-ends itself after 30 minutes without a request and without an active run. Started
-here, it stays and prints a line for each thing it does; with --background it has
-no terminal and writes to its log.
+command that starts or steers a run starts it if it is not running; such a
+daemon ends itself after 30 minutes without a request and without an active run.
+Started here, it stays and prints a line for each thing it does; with
+--background it has no terminal and writes to its log.
 
 It continues what it finds interrupted when it starts. Ctrl-C, SIGTERM and pawl
-serve stop give what is in progress 10 seconds to finish; the rest is interrupted
-and continues in the next daemon. A newer pawl takes over from an older daemon by
-itself, without losing a run.
+serve stop give what is in progress 10 seconds to finish; the rest is
+interrupted and continues in the next daemon. A newer pawl takes over from an
+older daemon by itself, without losing a run.
 
 Runs get their keys from the shell that starts or resumes them, and the daemon
-keeps keys in memory only. With --local, or with PAWL_LOCAL=1 in the environment,
-commands work without a daemon.
+keeps keys in memory only. With --local, or with PAWL_LOCAL=1 in the
+environment, commands work without a daemon.
 
 --install makes it a service of yours, a unit of systemd's user manager or a
-launch agent of macOS, which starts when you log in and again after a failure, so
-that runs continue after a reboot. It has the search path and the toolchains'
+launch agent of macOS, which starts when you log in and again after a failure,
+so that runs continue after a reboot. It has the search path and the toolchains'
 folders of this shell, but no keys: runs whose key is only in a shell wait for
 pawl resume. --uninstall removes it.
 

@@ -41,22 +41,22 @@ the verdicts, the problems, and what you can do next; for a run with a list of
 tasks also each task, attempt by attempt, and the versions of the plan. Without
 RUN it shows the latest run.
 
-With --prompt it prints what a session was sent at its start: the newest session,
-or the one whose place ends in STEP, such as implement, 2/implement,
+With --prompt it prints what a session was sent at its start: the newest
+session, or the one whose place ends in STEP, such as implement, 2/implement,
 council/skeptic or parser/1/executor for a task, or the newest session of a task
-by its id, or the one called session-N or event-N. A prefix loop-N/ looks in that
-loop only. With --part system, prompt or tools it prints only that part, byte for
-byte.
+by its id, or the one called session-N or event-N. A prefix loop-N/ looks in
+that loop only. With --part system, prompt or tools it prints only that part,
+byte for byte.
 
-With --transcript it prints what was said and done, session by session and turn by
-turn: the prompt, the model's text, each tool call with its arguments and its
+With --transcript it prints what was said and done, session by session and turn
+by turn: the prompt, the model's text, each tool call with its arguments and its
 output, the tokens and the cost: of all sessions, or of those that STEP names as
 above, or by a loop's id; an iteration is task/2 or parser/2. Of each text it
 shows the first and the last lines, --lines of them, and counts the others; with
 --json the texts are whole. pawl logs --full -f shows the same as it happens.
 
-With --answer it prints what the run says at its end, whole and nothing else: the
-answer or the summary that a step wrote last.
+With --answer it prints what the run says at its end, whole and nothing else:
+the answer or the summary that a step wrote last.
 
 ` + cli.ExitCodes,
 		Example: `  pawl show

@@ -35,14 +35,14 @@ func New(app *cli.App) *cobra.Command {
   info     a text, --text, for the next prompt
 
 --to says which loops: a loop's id, the end of its path (auth, or tokens/code of
-auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND (such
-as type:code) or status:STATUS (such as status:running). Each of these loops gets
-a signal of its own and acknowledges it at the end of its iteration; pawl loops
-RUN --signals shows that. A selector that selects no loop is refused. For the
-whole run use pawl pause and pawl cancel.
+auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND
+(such as type:code) or status:STATUS (such as status:running). Each of these
+loops gets a signal of its own and acknowledges it at the end of its iteration;
+pawl loops RUN --signals shows that. A selector that selects no loop is refused.
+For the whole run use pawl pause and pawl cancel.
 
-The command returns at once if another process drives the run. An interrupted run
-continues here.
+The command returns at once if another process drives the run. An interrupted
+run continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl signal 7 pause --to auth\n  pawl signal 7 stop --to descendants:auth\n  pawl signal 7 info --to type:code --text \"the API is v2 now\"",

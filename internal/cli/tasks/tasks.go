@@ -19,16 +19,17 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tasks [RUN]",
 		Short: "List the project's tasks, or the tasks of a run",
-		Long: `Tasks without RUN lists the tasks of this project with their status: those of runs
-here, and those whose folder, .pawl/tasks/NNN-slug, is at HEAD or on a branch
-pawl/NNN-slug. A task of runs here has the status of its latest run, any other
-task the one in its plan.md. pawl run "continue NNN-slug" continues a task.
+		Long: `Tasks without RUN lists the tasks of this project with their status: those of
+runs here, and those whose folder, .pawl/tasks/NNN-slug, is at HEAD or on a
+branch pawl/NNN-slug. A task of runs here has the status of its latest run, any
+other task the one in its plan.md. pawl run "continue NNN-slug" continues a
+task.
 
 With RUN it lists the tasks of the run's plan: where each stands, what it waits
-for or is blocked by, how often it was tried, on which tier, and what it has cost.
-A * marks the longest chain of what is left, a ! a task without which the others
-are worth nothing. Why tasks failed, open questions, and what the tasks have told
-each other follow.
+for or is blocked by, how often it was tried, on which tier, and what it has
+cost. A * marks the longest chain of what is left, a ! a task without which the
+others are worth nothing. Why tasks failed, open questions, and what the tasks
+have told each other follow.
 
 With --json the list of tasks is a list of objects: id, title, status, run (the
 latest one), runs (how many), recipe, branch, tasks, passed, questions, updated,

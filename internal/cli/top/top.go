@@ -27,15 +27,15 @@ func New(app *cli.App, reach Reach) *cobra.Command {
 		Long: `Top shows the places for model calls, tool calls and gates: how many there are,
 how many are used, how many effects wait for one, and until when a provider's
 account is closed. For each run it shows what it uses, its share of the last
-minute, for how long it had places, what it waits for, and its money: spent, held
-for calls in progress, and lost to calls of unknown cost. On a terminal it updates
-every second until Ctrl-C.
+minute, for how long it had places, what it waits for, and its money: spent,
+held for calls in progress, and lost to calls of unknown cost. On a terminal it
+updates every second until Ctrl-C.
 
 The setting machine says how many places there are.
 
-With --json it is one object: at, pools (name, slots, used, waiting, until, why),
-runs (project, run, running, waiting, share, used in nanoseconds, for, money) and
-projects (id, root, live).
+With --json it is one object: at, pools (name, slots, used, waiting, until,
+why), runs (project, run, running, waiting, share, used in nanoseconds, for,
+money) and projects (id, root, live).
 
 ` + cli.ExitCodes,
 		Example:           "  pawl top\n  pawl top --once\n  pawl top --json | jq '.pools[] | select(.waiting > 0)'",

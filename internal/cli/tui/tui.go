@@ -21,18 +21,19 @@ func New(app *cli.App, diff Diff) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tui [RUN]",
 		Short: "Watch and steer runs on a full screen",
-		Long: `Tui shows the runs of all projects with their trees of loops, live: status, tier,
-iteration, cost and age of each, and for the selected one its log, diff, prompt,
-gate output, attempts and decisions. You can approve plans, answer questions, and
-pause, resume, signal and cancel runs and loops. ? lists the keys. q quits; runs
-continue.
+		Long: `Tui shows the runs of all projects with their trees of loops, live: status,
+tier, iteration, cost and age of each, and for the selected one its log, diff,
+prompt, gate output, attempts and decisions. You can approve plans, answer
+questions, and pause, resume, signal and cancel runs and loops. ? lists the
+keys. q quits; runs continue.
 
-In a repository it starts at that repository's latest run, and RUN is one of that
-repository's runs.
+In a repository it starts at that repository's latest run, and RUN is one of
+that repository's runs.
 
 It needs at least 40 columns and 10 lines, and works without colours (NO_COLOR),
-over ssh, and in ASCII if the locale is not UTF-8. A terminal that cannot move its
-cursor is refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
+over ssh, and in ASCII if the locale is not UTF-8. A terminal that cannot move
+its cursor is refused: pawl list, pawl logs -f and pawl inbox show the same in
+lines.
 
 ` + cli.ExitCodes,
 		Example: "  pawl tui\n  pawl tui 7\n  NO_COLOR=1 pawl tui",

@@ -15,8 +15,8 @@ func New(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Version prints the version, the commit it was built from if that is known, and the
-version of Go that built it. pawl --version prints the same.
+		Long: `Version prints the version, the commit it was built from if that is known, and
+the version of Go that built it. pawl --version prints the same.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl version\n  pawl version --json | jq -r .version",

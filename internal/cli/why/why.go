@@ -13,10 +13,10 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why [RUN]",
 		Short: "Explain why a run is where it is",
-		Long: `Why says what state a run is in, what led to it, nearest causes first, or what it
-waits for, the last commit that changed something, and what you can do. Each cause
-names the events that show it; pawl events shows them. Without RUN it explains the
-latest run.
+		Long: `Why says what state a run is in, what led to it, nearest causes first, or what
+it waits for, the last commit that changed something, and what you can do. Each
+cause names the events that show it; pawl events shows them. Without RUN it
+explains the latest run.
 
 ` + cli.ExitCodes,
 		Example: "  pawl why\n  pawl why 7\n  pawl why 7 --json",
