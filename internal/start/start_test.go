@@ -321,6 +321,10 @@ func TestMerge(t *testing.T) {
 	if got := w.must(req(func(r *pawl.StartRequest) { r.Goal = "Merge it" })); got.Goal != "Merge it" {
 		t.Errorf("the goal is %q", got.Goal)
 	}
+	first.Confined = false
+	if !w.must(req(nil)).Unsandboxed {
+		t.Error("the gates of a run that was not confined are")
+	}
 	w.refused(req(func(r *pawl.StartRequest) { r.Recipe = "pawl" }), pawl.CodeInvalid, "merge", "without a recipe")
 	w.refused(req(func(r *pawl.StartRequest) { r.Flags.Unsandboxed = true }), pawl.CodeInvalid, "merge", "without a recipe")
 	w.refused(req(func(r *pawl.StartRequest) { r.Merge.Commit = "HEAD" }), pawl.CodeInvalid, "merge.commit", `"HEAD"`, "whole hash")

@@ -133,11 +133,15 @@ func (d *daemon) begin(ctx context.Context, description string) (pawl.RunInfo, e
 	return d.Start(ctx, pawl.StartRequest{Goal: description})
 }
 
-// resolve remembers a request, and makes a plan of it. The model that nobody has a key for is refused.
+// resolve remembers a request, and makes a plan of it. A model is refused, because nobody has a key for
+// it, and so is a way out for prepare commands, which nobody has allowed.
 func (d *daemon) resolve(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
 	d.asked.Store(&req)
 	if len(req.Flags.Model) > 0 {
 		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeKey, "there is no key for %s", req.Flags.Model[0]).WithHint("export it")
+	}
+	if len(req.Flags.Egress) > 0 {
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands").WithField("allow_prepare")
 	}
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
 	return pawl.RunSpec{Goal: req.Goal, Recipe: loopr(), Settings: pawl.Settings{

@@ -26,6 +26,7 @@ func TestCreatePlanWithFlags(t *testing.T) {
 		}
 	}
 	c.refused(1005, "no key for openai/gpt-5", "loop.create_plan", `{"description":"x","flags":{"model":["openai/gpt-5"]}}`)
+	c.refused(1002, "you have not allowed the commands", "loop.create_plan", `{"description":"x","flags":{"egress":["example.org:443"]}}`)
 	c.refused(-32602, `flags.max_iterations: got "three", want a whole number`, "loop.create_plan", `{"description":"x","flags":{"max_iterations":"three"}}`)
 	c.refused(-32602, "flags.gates: there is no such field", "loop.create_plan", `{"description":"x","flags":{"gates":[]}}`)
 	l := c.call("loop.create_plan", `{"description":"x","flags":{"budget":true}}`)
