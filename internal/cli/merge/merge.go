@@ -85,7 +85,7 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 	}
 	if m.tree == "" {
 		if m.tree, m.judge, err = o.judge(ctx, app, checkout.dir, r, m); err != nil {
-			return err
+			return errors.Join(o.refused(app, r, m), err)
 		}
 	}
 	if o.squash && checkout.holds(ctx, "diff-tree", "--quiet", m.target, m.tree) {
@@ -126,6 +126,19 @@ func (o *options) say(app *cli.App, r *view.Run, m merge, at, how string) error 
 	if r.Outcome == pawl.OutcomeUnverified {
 		app.Notef("no command gate vouches for it: the run ended unverified")
 	}
+	return nil
+}
+
+// refused says that the branch was not moved, when the run that judges the merge did not pass.
+func (o *options) refused(app *cli.App, r *view.Run, m merge) error {
+	switch {
+	case m.judge == "": // it was not begun, and the error says why
+		return nil
+	case app.JSON:
+		return o.say(app, r, m, m.target, "is not merged")
+	}
+	app.Printf("%s is as it was: run %s, which judges the merge, has not passed. git merge %s takes the work all the same.\n",
+		plain.Line(m.branch, 0), m.judge, plain.Line(r.Start.Branch, 0))
 	return nil
 }
 
@@ -229,7 +242,7 @@ func (o *options) judge(ctx context.Context, app *cli.App, dir string, r *view.R
 		app.Printf("%s has moved since run %s began. Run %s judges the merge of both.\n", plain.Line(m.branch, 0), r.ID, info.ID)
 	}
 	if err := app.Attend(ctx, s, info.ID, follow); err != nil && !errors.Is(err, cli.StateExit(view.StateOf(pawl.OutcomeUnverified))) { // no gate, as in the run
-		return "", "", err
+		return "", info.ID, err
 	}
 	judged, err := cli.Fold(ctx, s, info.ID)
 	if err != nil {
