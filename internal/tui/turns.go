@@ -96,6 +96,12 @@ func (m *Model) answerRows(s *shown, width int) []row {
 	if a == nil {
 		return nil
 	}
-	out := []row{{}, say(bold, "Answer")}
-	return append(out, m.pen.texts(normal, "  ", a.Text, width)...)
+	out := []row{{}, say(bold, s.run.AnswerHeading(a))}
+	if !a.ByTask() {
+		return append(out, m.pen.texts(normal, "  ", a.Text, width)...)
+	}
+	for _, p := range a.Parts {
+		out = append(out, m.pen.texts(normal, "  ", p.Who()+": "+p.Text, width)...)
+	}
+	return out
 }

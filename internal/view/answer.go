@@ -210,33 +210,48 @@ const (
 	answerWidth = 90 // columns
 )
 
+// AnswerHeading returns the line above an answer of the run: it says so when nobody speaks for the
+// run, and when the attempt that wrote the answer did not pass.
+func (r *Run) AnswerHeading(a *Answer) string {
+	last := a.Parts[len(a.Parts)-1]
+	switch {
+	case a.ByTask():
+		return "No answer was written for the whole run. What its tasks say:"
+	case r.root().isAlone() && !last.Passed:
+		return fmt.Sprintf("Answer of attempt %d, which did not pass:", last.Iteration)
+	}
+	return "Answer:"
+}
+
+// ByTask reports whether nobody speaks for the run: the parts are what its tasks say.
+func (a *Answer) ByTask() bool { return a.Parts[0].Task != "" }
+
+// Who returns the task that wrote the part, and says so if it did not pass.
+func (p *AnswerPart) Who() string {
+	if p.Passed {
+		return p.Task
+	}
+	return p.Task + ", which did not pass"
+}
+
 // answer writes what a run says at its end below a heading, and reports whether it says anything.
 func (r *Run) answer(t *text, blobs Blobs) bool {
-	a, l := AnswerOf(r, blobs), r.root()
+	a := AnswerOf(r, blobs)
 	if a == nil {
 		return false
 	}
 	all := fmt.Sprintf("pawl show %s --answer", r.ID)
-	if a.Parts[0].Task != "" {
-		t.line("No answer was written for the whole run. What its tasks say:")
+	t.line("%s", r.AnswerHeading(a))
+	if a.ByTask() {
 		for i, p := range a.Parts {
 			if i == answerTasks {
 				t.line("  … and %s: %s", count(len(a.Parts)-i, "other"), all)
 				break
 			}
-			task := p.Task
-			if !p.Passed {
-				task += ", which did not pass"
-			}
-			t.line("  %s: %s", task, plain.Line(p.Text, 200))
+			t.line("  %s: %s", p.Who(), plain.Line(p.Text, 200))
 		}
 		return true
 	}
-	heading := "Answer:"
-	if last := a.Parts[len(a.Parts)-1]; l.isAlone() && !last.Passed {
-		heading = fmt.Sprintf("Answer of attempt %d, which did not pass:", last.Iteration)
-	}
-	t.line("%s", heading)
 	o := TranscriptOptions{Lines: answerLines, More: all}
 	for _, line := range o.excerpt(textLines(a.Text)) {
 		if ansi.StringWidth(line) > answerWidth {
