@@ -401,3 +401,23 @@ func TestFileWithoutTombstones(t *testing.T) {
 	defer mustClose(t, log)
 	storetest.MustDelete(t, log, runs[0].ID, 1)
 }
+
+// The number of an erased run is not given to the next one, though nothing of it is left in the log
+// when the file is opened again: its tombstone would be that of both. F-31
+func TestNumberOfAnErasedRun(t *testing.T) {
+	dir := t.TempDir()
+	log := mustOpen(t, dir)
+	storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 1))
+	storetest.MustAppend(t, log, storetest.Unit("002-b", 0, 1))
+	storetest.MustDelete(t, log, "002-b", 0)
+	storetest.MustErase(t, log, "002-b")
+	mustClose(t, log)
+	log = mustOpen(t, dir)
+	defer mustClose(t, log)
+	storetest.MustAppend(t, log, storetest.Unit("003-c", 0, 1))
+	storetest.MustDelete(t, log, "003-c", 0)
+	stones, err := log.Deleted(t.Context())
+	if err != nil || len(stones) != 2 || log.index.stones["002-b"].num == log.index.stones["003-c"].num {
+		t.Errorf("the tombstones are %+v, %v", stones, err)
+	}
+}
