@@ -113,7 +113,7 @@ RUN is a run's id, its number, or the beginning of its id.
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.ValidateFlagGroups(); err != nil {
-				return pawl.Errorf(pawl.CodeInvalid, "%w", err)
+				return flagsTogether(cmd, err)
 			}
 			return nil
 		},
@@ -149,6 +149,17 @@ RUN is a run's id, its number, or the beginning of its id.
 	root.SetCompletionCommandGroupID("setup")
 	completion(root)
 	return root
+}
+
+// flagsTogether says in plain words what cobra reports of flags that exclude each other.
+func flagsTogether(cmd *cobra.Command, err error) error {
+	_, set, ok := strings.Cut(err.Error(), "none of the others can be; [")
+	set, _, all := strings.Cut(set, "] were all set")
+	if !ok || !all {
+		return pawl.Errorf(pawl.CodeInvalid, "%w", err)
+	}
+	return pawl.Errorf(pawl.CodeInvalid, "--%s cannot be used together", strings.Join(strings.Fields(set), " and --")).
+		WithHint("give one of them; %s --help lists the flags", cmd.CommandPath())
 }
 
 // completion finishes the command that cobra makes.
