@@ -229,9 +229,9 @@ func TestObjections(t *testing.T) {
 func TestRemembered(t *testing.T) {
 	evidence := pawl.HashOf([]byte("report"))
 	full := pawl.GateJudged{Gate: "g", Judge: pawl.JudgeBatch, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Reason: "r", Partial: true, RedAtBase: true, Critical: 1, High: 2,
-		Passed: 3, Total: 4, Failing: 5, Found: 6, Error: 7, Confidence: 8, Broke: []string{"b"}}
+		Passed: 3, Total: 4, Failing: 5, Found: 6, Error: 7, Confidence: 8, Broke: []string{"b"}, By: "ann"}
 	kept := pawl.GateJudged{Gate: "g", Judge: pawl.JudgeBatch, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Reason: "r", Partial: true, RedAtBase: true, Critical: 1,
-		Passed: 3, Total: 4, Broke: []string{"b"}, Failing: 5, Found: 6, Error: 7}
+		Passed: 3, Total: 4, Broke: []string{"b"}, Failing: 5, Found: 6, Error: 7, By: "ann"}
 	proved, passed := full, full
 	proved.Evidence, passed.Verdict = evidence, pawl.VerdictPass
 	keptProved, keptPassed := kept, kept
