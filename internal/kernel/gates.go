@@ -382,7 +382,7 @@ func (l *Loop) judgement() ladder.Judgement {
 		j.StepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}
 	if j.StepFailed == "" {
-		j.StepFailed = l.planRejection()
+		j.StepFailed = cmp.Or(l.planRejection(), l.lost())
 	}
 	return j
 }

@@ -3,12 +3,14 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/verdict"
 )
 
 // A loop without children remembers the best of its attempts that the gates judged in full. The
@@ -64,6 +66,22 @@ func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
 		return v
 	}
 	return *l.best()
+}
+
+// lost returns which tests fail again that the best state has green, or "". It matters where they were
+// red at the base, so that their gate passes, and where the run would be over with the best state if it
+// did not hope for more: what was reached must not be lost by that.
+func (l *Loop) lost() string {
+	best := l.best().N
+	if !slices.ContainsFunc(l.ladder.History, func(a ladder.Attempt) bool { return a.N == best && a.Mends }) {
+		return ""
+	}
+	for _, r := range l.verdicts() {
+		if len(r.Broke) > 0 && r.RedAtBase && verdict.Passes(r.Verdict) {
+			return brief.Cut(fmt.Sprintf("%s: what passed in attempt %d fails again: %s", r.Gate, best, strings.Join(r.Broke, ", ")), 160)
+		}
+	}
+	return ""
 }
 
 // judgeAttempts judges how the loop's attempts develop, and does what the recipe says about it. A
