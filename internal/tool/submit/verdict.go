@@ -107,7 +107,7 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 }
 
 // pointing matches evidence that can be looked up: a file with a line, or the name of a test.
-var pointing = regexp.MustCompile(`\S:\d+|#L\d+|\b[Ll]ines? \d+|\bTest[A-Z_]\w|\btest_\w|::\w|\b\w+_test\b|\.(test|spec)\.\w`)
+var pointing = regexp.MustCompile(`[\pL_][^\s:]*:\d+|#L\d+|\b[Ll]ines? \d+|\bTest[A-Z_]\w|\btest_\w|::\w|\b\w+_test\b|\.(test|spec)\.\w`)
 
 // decide is the verdict and the reason for it.
 func (v Verdict) decide(met, total int, gaps []string) (decision, reason string) {
