@@ -95,7 +95,9 @@ func (s *starting) checkGates() error {
 func mustPass(gates []pawl.GateSpec, test string) error {
 	var testing []int
 	for i, g := range gates {
-		if name, ok := strings.CutPrefix(test, g.Name+"="); ok && g.Kind == pawl.GateTests {
+		if name, ok := strings.CutPrefix(test, g.Name+"="); ok && g.Kind != pawl.GateTests {
+			return wrong("green", "%q: the gate %s runs no tests, it is of kind %s", test, g.Name, g.Kind)
+		} else if ok {
 			test, testing = name, []int{i}
 			break
 		}
@@ -109,7 +111,7 @@ func mustPass(gates []pawl.GateSpec, test string) error {
 	case len(testing) == 0:
 		return wrong("green", "%q: no gate runs tests", test).WithHint(`add one: --gate "tests=make test"`)
 	case len(testing) > 1:
-		return wrong("green", "%q: several gates run tests", test).WithHint("say which: --green %s=%s; the gates are: %s", gates[testing[0]].Name, test, gateNames(gates))
+		return wrong("green", "%q: several gates run tests", test).WithHint("say which: --green %s=%s; they are: %s", gates[testing[0]].Name, test, gateNames(slices.DeleteFunc(slices.Clone(gates), func(g pawl.GateSpec) bool { return g.Kind != pawl.GateTests })))
 	}
 	g := &gates[testing[0]]
 	g.Green = append(g.Green, test)

@@ -394,6 +394,7 @@ func TestMustPass(t *testing.T) {
 		{"a=b", []pawl.GateSpec{unit}, "unit: a=b"},
 		{"TestA", []pawl.GateSpec{unit, e2e}, ""},
 		{"lint=TestA", []pawl.GateSpec{lint, unit, e2e}, ""},
+		{"lint=TestA", []pawl.GateSpec{lint, unit}, ""},
 		{"TestA", []pawl.GateSpec{lint}, ""},
 		{"unit= ", []pawl.GateSpec{unit}, ""},
 	} {
