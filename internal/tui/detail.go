@@ -374,7 +374,7 @@ func (m *Model) gateRows(s *shown, l *view.Loop, width int) []row {
 	out := []row{say(dim, head)}
 	for _, g := range gates {
 		out = append(out, row{{verdictSign(g.Verdict) + " ", verdictInk(g.Verdict)}, {g.Gate, bold}, {gateCount(g), dim}})
-		out = append(out, m.pen.texts(normal, "    ", g.Reason, width)...)
+		out = append(out, m.pen.texts(normal, "    ", g.Told(), width)...)
 	}
 	for _, g := range gates {
 		if g.Evidence.IsZero() {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,8 +90,35 @@ func (r *Run) Halt(gate string) *Halt {
 // Gate is a verdict with its event.
 type Gate struct {
 	pawl.GateJudged
-	Seq   pawl.Seq
-	judge pawl.Judge
+	Seq    pawl.Seq
+	From   int  // the iteration that judged the same tree; 0 = the one whose verdict it is
+	Second bool // the review judged the same tree before
+	judge  pawl.Judge
+}
+
+// Told returns the verdict's reason, safe to print, and whether it is one of an earlier iteration or a second look.
+func (g *Gate) Told() string {
+	s := plain.Line(g.Reason, 0)
+	switch note := g.note(); {
+	case note == "":
+	case s == "":
+		s = note
+	default:
+		s += " (" + note + ")"
+	}
+	return s
+}
+
+func (g *Gate) note() string {
+	switch {
+	case g.From > 0 && g.Second:
+		return fmt.Sprintf("from iteration %d, a second look", g.From)
+	case g.From > 0:
+		return fmt.Sprintf("from iteration %d", g.From)
+	case g.Second:
+		return "a second look"
+	}
+	return ""
 }
 
 // stands reports whether a verdict is one on the tree of the loop's own work, in full:
@@ -207,7 +235,7 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 	it := l.last()
 	switch b := e.Body.(type) {
 	case *pawl.GateJudged:
-		g := &Gate{*b, e.Seq, r.Recipe.JudgeOf(b)}
+		g := &Gate{GateJudged: *b, Seq: e.Seq, judge: r.Recipe.JudgeOf(b)}
 		switch {
 		case b.OnBase:
 			r.Base = record(r.Base, g)
@@ -215,13 +243,20 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 				r.Notes = append(r.Notes, lacking(b))
 			}
 		case it != nil:
+			g.Second = slices.Contains(it.second, b.Gate) && b.Kind == ""
 			it.Gates = record(it.Gates, g)
 		}
 	case *pawl.GatesReused:
 		if from := l.iteration(b.From); it != nil && from != nil {
-			it.Gates = slices.DeleteFunc(slices.Clone(from.Gates), func(g *Gate) bool {
-				return !g.stands() || len(b.Gates)+len(b.Anew) > 0 && !slices.Contains(b.Gates, g.Gate)
-			})
+			it.Gates, it.second = nil, b.Anew
+			for _, g := range from.Gates {
+				if !g.stands() || len(b.Gates)+len(b.Anew) > 0 && !slices.Contains(b.Gates, g.Gate) {
+					continue
+				}
+				kept := *g
+				kept.From = cmp.Or(g.From, b.From)
+				it.Gates = append(it.Gates, &kept)
+			}
 		}
 	case *pawl.GateLeftOut:
 		r.LeftOut = append(r.LeftOut, *b)

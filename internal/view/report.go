@@ -110,6 +110,7 @@ type tally struct {
 	// Findings by severity.
 	critical, high, medium, low int
 	partial, redAtBase          bool
+	person                      bool     // a person let it pass
 	skipped                     []string // the gates among them that did not run
 }
 
@@ -134,6 +135,7 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 		t.passed, t.total = t.passed+g.Passed, t.total+g.Total
 		t.critical, t.high, t.medium, t.low = t.critical+g.Critical, t.high+g.High, t.medium+g.Medium, t.low+g.Low
 		t.partial, t.redAtBase = t.partial || g.Partial, t.redAtBase || g.RedAtBase
+		t.person = t.person || g.By != "" && !g.red()
 	}
 	return t
 }
@@ -302,6 +304,8 @@ func (r *Run) summary(t *text, gates []*Gate) {
 			return "NO"
 		case v.redAtBase:
 			return "NO, but not worse than the base"
+		case v.person:
+			return "YES, as a person decided"
 		}
 		return "YES"
 	}
@@ -356,7 +360,7 @@ func red(t *text, heading string, gates []*Gate, blobs Blobs) {
 			t.line("%s", heading)
 			begun = true
 		}
-		t.line("  %s: %s", g.Gate, g.Reason)
+		t.line("  %s: %s", g.Gate, g.Told())
 		for _, o := range objections(blobs.bytes(g.Evidence)) {
 			t.line("    %s", o)
 		}

@@ -175,7 +175,7 @@ func (r *Run) showTask(t *text, x *Task) {
 			}
 			t.line("  attempt %s on %s: %s, %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier), state, r.spendingOf(it))
 			for _, g := range r.inOrder(it.Gates) {
-				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Reason))
+				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Told()))
 			}
 		}
 		if l.Conflicts > 0 {

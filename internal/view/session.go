@@ -164,6 +164,9 @@ func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 	place := t.place(b.Session)
 	if x := t.session(b.Session); x != nil && b.Result != pawl.SessionDone {
 		place = t.words(x.Place)
+		if x.Purpose == pawl.ForReview { // a stronger one may follow
+			place += " on " + t.r.Recipe.Tier(x.Place.Tier)
+		}
 	}
 	s := fmt.Sprintf("%s: %s%s", place, b.Result, reason)
 	if x := t.session(b.Session); x != nil {

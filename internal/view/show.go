@@ -122,7 +122,9 @@ type SummaryGate struct {
 	Total     int           `json:"total"`
 	RedAtBase bool          `json:"red_at_base,omitempty"`
 	Partial   bool          `json:"partial,omitempty"`
-	Duration  time.Duration `json:"duration,omitempty"` // nanoseconds its command ran; missing in older runs
+	From      int           `json:"from,omitempty"`        // the iteration that judged the same tree; missing = the newest
+	Second    bool          `json:"second_look,omitempty"` // the review judged the same tree before
+	Duration  time.Duration `json:"duration,omitempty"`    // nanoseconds its command ran; missing in older runs
 	Event     pawl.Seq      `json:"event"`
 	Evidence  pawl.Hash     `json:"evidence,omitzero"`
 }
@@ -190,7 +192,7 @@ func summarizeGates(gates []*Gate) []SummaryGate {
 	out := []SummaryGate{}
 	for _, g := range gates {
 		out = append(out, SummaryGate{Gate: plain.Line(g.Gate, 0), Kind: g.Kind, Verdict: g.Verdict, Reason: plain.Line(g.Reason, 0),
-			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, Duration: g.Duration, Event: g.Seq, Evidence: g.Evidence})
+			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, From: g.From, Second: g.Second, Duration: g.Duration, Event: g.Seq, Evidence: g.Evidence})
 	}
 	return out
 }
@@ -395,7 +397,7 @@ func (r *Run) showIterations(t *text, l *Loop) {
 	for _, it := range l.Iterations {
 		quality, requirements, decision := "-", "-", r.unended()
 		if it.End != nil {
-			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
+			quality, requirements = judged(it.End.Quality), judged(it.End.Requirements)
 			decision = strings.ToLower(string(it.End.Decision))
 			if it == l.bestIteration() && it != l.lastEnded() {
 				decision += ", best verified"
@@ -411,6 +413,14 @@ func (r *Run) showIterations(t *text, l *Loop) {
 	}
 	withoutUnused(rows, 8, 9)
 	t.table(rows)
+}
+
+// judged returns the verdict of an iteration in a table.
+func judged(v pawl.Verdict) string {
+	if v == pawl.VerdictHalt {
+		return "HALT"
+	}
+	return verdict(v)
 }
 
 // unended returns what there is to say of an iteration without an end.
@@ -458,7 +468,7 @@ func showGates(t *text, gates []*Gate) {
 			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
 		}
 		counts = strings.TrimPrefix(counts+tookLong(g.Duration), " ")
-		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, plain.Line(g.Reason, 0)})
+		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, g.Told()})
 	}
 	t.table(rows)
 }

@@ -343,6 +343,8 @@ func effectName(f *pawl.Effect) string {
 		return line("keeping checkpoint %d", do.N)
 	case *pawl.Restore:
 		return line("going back to the tree of %s", short(do.To))
+	case *pawl.Publish:
+		return line("moving %s", do.Branch)
 	case *pawl.WriteRecords:
 		return "committing the task's records"
 	case *pawl.Announce:

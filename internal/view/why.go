@@ -71,17 +71,24 @@ func Why(r *Run) []Link {
 	}
 	c.mark(LinkChanged, r.moved)
 	c.add(LinkNext, r.nextStep())
+	if how := r.howToOverrule(); how != "" {
+		c.add(LinkNext, how)
+	}
 	return c
 }
 
 // WhyText returns the chain for people.
 func WhyText(r *Run) string {
 	var b strings.Builder
+	next := "Next: "
 	for _, l := range Why(r) {
 		lead := map[LinkKind]string{
 			LinkState: string(r.ID) + " is ", LinkBecause: "  ← ", LinkWaits: "  … waits ",
-			LinkMoney: "Spent: ", LinkChanged: "Last change: ", LinkNext: "Next: ",
+			LinkMoney: "Spent: ", LinkChanged: "Last change: ", LinkNext: next,
 		}[l.Kind]
+		if l.Kind == LinkNext {
+			next = "Or:   "
+		}
 		b.WriteString(plain.Text(lead) + l.Text)
 		if len(l.Events) > 0 {
 			b.WriteString(" (" + numbers(l.Events) + ")")
@@ -160,10 +167,13 @@ func (r *Run) whyEnded(c *chain) {
 
 // whyGates names the gates that decided an iteration, and what else failed in it.
 func (r *Run) whyGates(c *chain, it *Iteration) {
-	var passed []string
+	var passed, stand []string
 	var events []pawl.Seq
 	failed := false
 	for _, s := range it.Sessions {
+		if it.End != nil && it.End.Outcome.Succeeded() { // whatever ended early was judged all the same
+			break
+		}
 		if s.Purpose == pawl.ForStep && s.End != nil && s.End.Result != pawl.SessionDone && s.End.Result != pawl.SessionAbandoned {
 			c.add(LinkBecause, fmt.Sprintf("%s ended with %s%s", s.Place.Words(), s.End.Result, because(s.End.Reason)), s.Seq)
 			failed = true
@@ -173,14 +183,29 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 	slices.SortStableFunc(gates, func(a, b *Gate) int { return rank(a) - rank(b) })
 	for _, g := range gates {
 		if g.red() {
-			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, status(g.Verdict), g.Reason), g.Seq)
+			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, status(g.Verdict), g.Told()), g.Seq)
 			failed = true
 		} else if g.Verdict == pawl.VerdictPass {
-			passed, events = append(passed, g.Gate), append(events, g.Seq)
+			events = append(events, g.Seq)
+			switch {
+			case g.From > 0:
+				stand = append(stand, g.Gate)
+			case g.Second:
+				passed = append(passed, g.Gate+" (a second look)")
+			default:
+				passed = append(passed, g.Gate)
+			}
 		}
 	}
-	if !failed && len(passed) > 0 {
-		c.add(LinkBecause, "passed: "+strings.Join(passed, ", "), events...)
+	var text []string
+	if len(passed) > 0 {
+		text = append(text, "passed: "+strings.Join(passed, ", "))
+	}
+	if len(stand) > 0 {
+		text = append(text, "passed before on the same tree: "+strings.Join(stand, ", "))
+	}
+	if !failed && len(text) > 0 {
+		c.add(LinkBecause, strings.Join(text, "; "), events...)
 	}
 }
 
@@ -236,7 +261,11 @@ func (r *Run) whyRunning(c *chain) {
 		}
 	}
 	if before := l.iteration(it.N - 1); it.N > 1 && before != nil && before.End != nil {
-		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s failed: %s", before.N, r.Recipe.Tier(before.Tier), strings.Join(before.End.Errors, "; ")), before.EndSeq)
+		how := "failed" + because(strings.Join(before.End.Errors, "; "))
+		if before.End.Mends {
+			how = "passed, and the run continues" + because(before.End.Reason)
+		}
+		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s %s", before.N, r.Recipe.Tier(before.Tier), how), before.EndSeq)
 	}
 }
 
