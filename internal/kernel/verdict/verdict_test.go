@@ -225,6 +225,35 @@ func TestObjections(t *testing.T) {
 	}
 }
 
+// An attempt mends what is red at the base if a test passes that did not, none broke, and some are
+// still red. F-26
+func TestMend(t *testing.T) {
+	red := func(mended, broke string) *pawl.GateJudged {
+		g := &pawl.GateJudged{Gate: "unit", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, RedAtBase: true}
+		g.Mended, g.Broke = strings.Fields(mended), strings.Fields(broke)
+		return g
+	}
+	green := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Mended: []string{"TestE"}}
+	broken := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Broke: []string{"TestE"}}
+	for _, row := range []struct {
+		name    string
+		results []*pawl.GateJudged
+		want    bool
+	}{
+		{"nothing", nil, false},
+		{"none more", []*pawl.GateJudged{red("", "")}, false},
+		{"one more", []*pawl.GateJudged{red("TestA", "")}, true},
+		{"one more, and one less", []*pawl.GateJudged{red("TestA", "TestB")}, false},
+		{"one more, and another gate has one less", []*pawl.GateJudged{red("TestA", ""), broken}, false},
+		{"all of it", []*pawl.GateJudged{green}, false},
+		{"all of one gate, none of another", []*pawl.GateJudged{green, red("", "")}, false},
+	} {
+		if got := Mend(row.results); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+}
+
 // A verdict that stands says why it objects, as it did the first time. F-33
 func TestRemembered(t *testing.T) {
 	evidence := pawl.HashOf([]byte("report"))
