@@ -68,13 +68,19 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	c := ladder.Case{
 		Ladder: &l.Kind.Ladder, Judgement: j, Results: l.verdicts(), Ended: b, Tier: l.Tier, Top: l.top(),
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
-		Again: l.wantsAnother(), Refused: l.planRefusal(b), Mends: l.Parent == 0 && l.ratchets() && verdict.Mend(l.verdicts()),
+		Again: l.wantsAnother(), Refused: l.planRefusal(b), Mends: l.Parent == 0 && l.ratchets() && verdict.Mend(l.verdicts(), func(gate string) bool { return s.isRedAtBase(l, gate) }),
 	}
 	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)
 		c.FailsUpward = l.Kind.Children != nil || s.failsUpward(l)
 	}
 	return l.ladder.Rule(&c)
+}
+
+// isRedAtBase reports whether a command gate of this name failed on the base.
+func (s *State) isRedAtBase(l *Loop, gate string) bool {
+	i := s.gateIndex(gate)
+	return i >= 0 && i < len(l.base) && l.base[i].red
 }
 
 // planRefusal returns what follows if the list of tasks is refused for good: by a person, or by the

@@ -141,17 +141,19 @@ func Objections(results []*pawl.GateJudged, others ...string) []string {
 	return out
 }
 
-// Mend reports whether the candidate passes tests that did not pass before, breaks none, and leaves
-// some red that are red at the base.
-func Mend(results []*pawl.GateJudged) bool {
-	mended := false
+// Mend reports whether the candidate passes tests that did not pass before, of a gate that is red at the
+// base, breaks none, and leaves some red that are red at the base, of that gate or of another one that runs
+// tests: what a linter says of the base is not to be mended. Red reports whether a gate is red at the base.
+func Mend(results []*pawl.GateJudged, red func(gate string) bool) bool {
+	mended, left := false, false
 	for _, r := range results {
 		if len(r.Broke) > 0 {
 			return false
 		}
-		mended = mended || r.RedAtBase && len(r.Mended) > 0
+		mended = mended || len(r.Mended) > 0 && red(r.Gate)
+		left = left || r.RedAtBase && (r.Kind == pawl.GateTests || len(r.Mended) > 0)
 	}
-	return mended
+	return mended && left
 }
 
 // RedAtBase returns the names of the gates that pass only because they are no worse than at the

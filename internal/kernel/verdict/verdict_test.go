@@ -235,6 +235,8 @@ func TestMend(t *testing.T) {
 	}
 	green := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Mended: []string{"TestE"}}
 	broken := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Broke: []string{"TestE"}}
+	lint := &pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Verdict: pawl.VerdictPass, RedAtBase: true}
+	repaired := &pawl.GateJudged{Gate: "new", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Mended: []string{"TestN"}}
 	for _, row := range []struct {
 		name    string
 		results []*pawl.GateJudged
@@ -246,9 +248,11 @@ func TestMend(t *testing.T) {
 		{"one more, and one less", []*pawl.GateJudged{red("TestA", "TestB")}, false},
 		{"one more, and another gate has one less", []*pawl.GateJudged{red("TestA", ""), broken}, false},
 		{"all of it", []*pawl.GateJudged{green}, false},
-		{"all of one gate, none of another", []*pawl.GateJudged{green, red("", "")}, false},
+		{"all of one gate, none of another", []*pawl.GateJudged{green, red("", "")}, true},
+		{"all tests, and the linter is as it was", []*pawl.GateJudged{green, lint}, false},
+		{"of a gate that was green at the base", []*pawl.GateJudged{repaired, red("", "")}, false},
 	} {
-		if got := Mend(row.results); got != row.want {
+		if got := Mend(row.results, func(gate string) bool { return gate != "new" }); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}
