@@ -27,19 +27,19 @@ const (
 
 // RunExitCodes explains the exit codes of commands that follow a run to its end.
 const RunExitCodes = `Exit codes:
-  0 done, the run complete   1 internal error      2 bad input
-  3 not found                4 not possible now    5 something needed is missing
-  6 stored data is damaged  10 unverified         11 incomplete
- 12 blocked                 13 halted             14 cancelled
- 15 failed                  16 paused             17 unclear which task
+  0 done, the run complete    1 internal error     2 bad input
+  3 not found                 4 not possible now   5 something needed is missing
+  6 stored data is damaged   10 unverified        11 incomplete
+ 12 blocked                  13 halted            14 cancelled
+ 15 failed                   16 paused            17 unclear which task
  18 the daemon was stopped; the run continues in the next one
 130 interrupted by Ctrl-C`
 
 // ExitCodes explains the exit codes of all other commands.
 const ExitCodes = `Exit codes:
-  0 done                     1 internal error      2 bad input
-  3 not found                4 not possible now    5 something needed is missing
-  6 stored data is damaged 130 interrupted by Ctrl-C`
+  0 done                      1 internal error     2 bad input
+  3 not found                 4 not possible now   5 something needed is missing
+  6 stored data is damaged  130 interrupted by Ctrl-C`
 
 // FollowExitCodes explains the exit codes of commands that show a run until it ends.
 const FollowExitCodes = ExitCodes + `

@@ -37,8 +37,8 @@ have checked out is left alone, and so are commits that the run did not make and
 that nothing else has, unless you give --force. What is merged into a branch of
 yours stays there. Rm of a run whose deletion was cut off removes the rest.
 
-With --json it is a list with an object a run: run, deleted, until (none:
-nothing is kept), branches (name, head), refs (their number), worktrees, kept
+With --json it is a list with one object per run: run, deleted, until (missing
+if nothing is kept), branches (name, head), refs (their number), worktrees, kept
 (refs) and foreign (commit, subject).
 
 `, int(pawl.KeepDeleted.Hours()/24)) + cli.ExitCodes,

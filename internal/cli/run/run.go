@@ -83,8 +83,10 @@ become durable, one JSON object per line.
   pawl run "continue the auth task"
   pawl run "add accounts, orders and a checkout" --recipe pandora --parallel 3
   pawl run --tasks tasks.json --approval manual
-  pawl run "fix the race" --criteria "go test -race passes 20 times" --budget 3
-  pawl run "port the parser" --recipe taskloop --gate "tests=go test ./..."`,
+  pawl run "fix the race in the cache" --budget 3 \
+    --criteria "go test -race ./cache passes 20 times"
+  pawl run "port the parser" --recipe taskloop \
+    --model medium=openai/gpt-5 --gate "tests=go test -json ./..."`,
 		Args: cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && o.tasks == "" {
