@@ -95,7 +95,7 @@ stored in it, the process that has the project, the configuration, the gates and
 their dependencies, and the recipes. It asks the servers of the chosen models
 whether they answer, accept the key and have the models. For each problem it
 says what to do. It calls no model, runs no command of the repository, costs
-nothing and changes nothing. The exit code is 6 if stored data is damaged, and 1
+nothing and changes nothing. The exit code is 6 if stored data is damaged, and 5
 if another check fails.
 
 ` + cli.ExitCodes,
@@ -121,7 +121,7 @@ if another check fails.
 			case slices.ContainsFunc(e.checks, func(c Check) bool { return c.Damaged }):
 				return cli.Exit(cli.ExitDamaged)
 			case slices.ContainsFunc(e.checks, failed):
-				return cli.Exit(cli.ExitInternal)
+				return cli.Exit(cli.ExitUnavailable)
 			}
 			return nil
 		},

@@ -241,7 +241,7 @@ func TestDoctor(t *testing.T) {
 			if got.State != c.state || !strings.Contains(got.Detail+"\n"+got.Fix, c.fix) {
 				t.Errorf("%+v", got)
 			}
-			want := map[State]int{Failed: cli.ExitInternal}[c.state]
+			want := map[State]int{Failed: cli.ExitUnavailable}[c.state]
 			if got.Damaged {
 				want = cli.ExitDamaged
 			}
@@ -285,7 +285,7 @@ func TestModels(t *testing.T) {
 	c := New(p.app, p.probes)
 	c.SetArgs(nil)
 	c.SilenceErrors, c.SilenceUsage = true, true
-	if code := p.app.Report(c.ExecuteContext(t.Context())); code != 1 {
+	if code := p.app.Report(c.ExecuteContext(t.Context())); code != cli.ExitUnavailable {
 		t.Errorf("exit code %d", code)
 	}
 	var all, got []Check
@@ -359,7 +359,7 @@ func TestOnATerminal(t *testing.T) {
 	c := New(p.app, p.probes)
 	c.SetArgs(nil)
 	c.SilenceErrors, c.SilenceUsage = true, true
-	if code := p.app.Report(c.ExecuteContext(t.Context())); code != 1 {
+	if code := p.app.Report(c.ExecuteContext(t.Context())); code != cli.ExitUnavailable {
 		t.Errorf("exit code %d", code)
 	}
 	for line := range strings.Lines(p.out.String()) {
@@ -378,7 +378,7 @@ func TestStateOnlyRead(t *testing.T) {
 	}
 	p.runs = []pawl.RunInfo{{ID: "001-x", Status: cli.StatusInterrupted}}
 	checks, code := p.examine(t)
-	if got, want := checks["state folder"].Detail, p.state+" cannot be written: read-only file system"; got != want || code != 1 {
+	if got, want := checks["state folder"].Detail, p.state+" cannot be written: read-only file system"; got != want || code != cli.ExitUnavailable {
 		t.Errorf("exit code %d, %s", code, got)
 	}
 	for name, want := range map[string]State{"store": OK, "owner": OK, "runs": Warning, "worktrees": OK, "salvage": OK} {
