@@ -81,7 +81,7 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 		return err
 	}
 	if m.there {
-		return o.say(app, r, m, m.target, "was in it already")
+		return o.say(app, r, m, m.target, "was merged before")
 	}
 	if m.tree == "" {
 		if m.tree, m.judge, err = o.judge(ctx, app, checkout.dir, r, m); err != nil {
@@ -254,18 +254,18 @@ func (o *options) judge(ctx context.Context, app *cli.App, dir string, r *view.R
 // commit moves the branch to the work, or to a commit of the judged files.
 func (o *options) commit(ctx context.Context, h *here, r *view.Run, m merge) (at, how string, err error) {
 	signs, _ := h.line(ctx, "config", "--type=bool", "--get", "commit.gpgsign")
-	to, how := m.work, "is in it now, as its branch has it"
+	to, how := m.work, "is merged by a fast-forward"
 	if o.squash || signs == "true" || !m.ahead {
 		args := []string{"commit-tree", m.tree + "^{tree}", "-p", m.target}
 		message := fmt.Sprintf("Merge %s: %s", r.Start.Branch, r.Start.Title)
 		switch {
 		case o.squash:
-			how = "is in it now, as one commit"
+			how = "is merged as one commit"
 			if message, err = h.squashed(ctx, r, m); err != nil {
 				return "", "", err
 			}
 		default:
-			how = "is merged into it"
+			how = "is merged by a merge commit"
 			args = append(args, "-p", m.work)
 		}
 		if signs == "true" {
