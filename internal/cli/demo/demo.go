@@ -134,7 +134,7 @@ func (o *options) show(ctx context.Context, app *cli.App, w World, tmp string) e
 	for _, c := range criteria {
 		args = append(args, "--criteria", c)
 	}
-	app.Notef("a small Go package is in %s; a scripted model works on it, all else is real", dir)
+	app.Notef("a small Go package is in %s; the model is scripted, everything else is real", dir)
 	if err := w.Confined(ctx); err != nil && ctx.Err() == nil {
 		app.Notef("without a sandbox, because %s", err)
 		args = append(args, "--unsandboxed")
@@ -170,9 +170,9 @@ func (o *options) result(ctx context.Context, app *cli.App, w World, dir string)
 	if err != nil {
 		return err
 	}
-	app.Printf("\nWhat it comes to is a branch; main and your checkout are as they were.\n\n%s", plain.Text(text))
+	app.Printf("\nThe result is a branch; main is unchanged.\n\n%s", plain.Text(text))
 	if o.keep == "" {
-		app.Printf("The repository was only for show and is removed. Keep one: pawl demo --keep DIR\n")
+		app.Printf("The repository of the demo is removed. To keep one: pawl demo --keep DIR\n")
 		return nil
 	}
 	app.Printf("Look around: cd %s && pawl show; pawl why; pawl diff; pawl logs -v\n", plain.Line(dir, 0))
