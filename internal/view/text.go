@@ -31,11 +31,11 @@ func count(n int, noun string) string {
 	if strings.HasSuffix(noun, "y") {
 		noun = strings.TrimSuffix(noun, "y") + "ie"
 	}
-	return thousands(int64(n)) + " " + noun + "s"
+	return Thousands(int64(n)) + " " + noun + "s"
 }
 
-// thousands returns a number with commas: "12,431".
-func thousands(n int64) string {
+// Thousands returns a number with commas: "12,431".
+func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	from := 0
 	if n < 0 {
@@ -78,7 +78,7 @@ func Amount(name pawl.LimitName, v int64) string {
 	case pawl.LimitTime, pawl.LimitSignal:
 		return span(time.Duration(v))
 	}
-	return thousands(v)
+	return Thousands(v)
 }
 
 // either returns a verdict over several gates for people; "-" when none ran.
@@ -148,7 +148,7 @@ func (r *Run) receipt(s Spending, m pawl.Money) string {
 	if s.Failed > 0 {
 		out += fmt.Sprintf(" (and %d unanswered)", s.Failed)
 	}
-	out += ", " + count(int(m.SpentTokens), "token") + Beside(thousands, m.HeldTokens, m.LostTokens)
+	out += ", " + count(int(m.SpentTokens), "token") + Beside(Thousands, m.HeldTokens, m.LostTokens)
 	if !r.Settings.NoCost {
 		out += ", " + m.Spent.String() + Beside(pawl.Micros.String, m.Held, m.Lost)
 	}
@@ -181,7 +181,7 @@ func (r *Run) spent() string {
 	if !r.Settings.NoCost {
 		add(m.Spent.String()+Beside(pawl.Micros.String, m.Held, m.Lost), r.Limits.Money.String(), r.Limits.Money > 0)
 	}
-	add(thousands(m.SpentTokens)+Beside(thousands, m.HeldTokens, m.LostTokens), thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
+	add(Thousands(m.SpentTokens)+Beside(Thousands, m.HeldTokens, m.LostTokens), Thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
 	parts[len(parts)-1] += " tokens"
 	add(span(r.Alive), span(r.Limits.Time), r.Limits.Time > 0)
 	return strings.Join(parts, ", ")

@@ -328,7 +328,7 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		return s + fmt.Sprintf(" · whole text: pawl show %s --prompt=event-%d", e.run.ID, e.Event)
 	case RoleAssistant:
 		in := e.Usage.Total() - e.Usage.Output
-		s := fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), thousands(e.Usage.Output))
+		s := fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), Thousands(e.Usage.Output))
 		if !e.run.Settings.NoCost {
 			s += ", " + e.Cost.String()
 		}
@@ -340,7 +340,7 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		}
 		return s + count(int(e.Bytes), "byte")
 	case RoleResult:
-		return "session " + string(e.Result) + because(e.Text) + " · " + e.run.spending(e.session.Spent)
+		return "session " + sessionResults[e.Result] + because(e.Text) + " · " + e.run.spending(e.session.Spent)
 	}
 	s := e.Text
 	if e.said.Failed == "" && o.Lines > 0 {

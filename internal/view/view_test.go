@@ -577,7 +577,7 @@ func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		count(0, "call"): "0 calls", count(1, "call"): "1 call", count(2, "call"): "2 calls", // D-50
 		count(12_431, "token"): "12,431 tokens", count(1, "query"): "1 query", count(3, "query"): "3 queries",
-		thousands(-1_234_567): "-1,234,567", thousands(-123): "-123", thousands(999): "999",
+		Thousands(-1_234_567): "-1,234,567", Thousands(-123): "-123", Thousands(999): "999",
 		span(0): "0s", span(300 * time.Millisecond): "0.3s", span(72 * time.Second): "1m12s", span(8 * time.Hour): "8h",
 		span(90 * time.Minute): "1h30m", span(2 * time.Minute): "2m", span(10 * time.Second): "10s",
 		word("haiku"): "haiku", word("true"): `"true"`, word("a b"): `"a b"`, word(""): `""`, word("1x"): `"1x"`, word("gpt-5.1"): "gpt-5.1",

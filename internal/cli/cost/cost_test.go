@@ -62,7 +62,7 @@ func newStored() *stored {
 		&pawl.RunStarted{Settings: pawl.JSON(`{"models":[{"provider":"p","name":"small"},{"provider":"p","name":"large"},{"provider":"p","name":"x"}]}`), Recipe: pawl.JSON(`{"name":"x"}`)},
 		&pawl.LoopStarted{ID: "1-a", Kind: "task"},
 		call("coder", 1), &pawl.ModelReplied{Effect: 3, Cost: 30, Usage: pawl.Usage{Input: 10}},
-		call("judge", 2), &pawl.ModelReplied{Effect: 5, Cost: 70, Usage: pawl.Usage{Input: 20}},
+		call("judge", 2), &pawl.ModelReplied{Effect: 5, Cost: 70, Usage: pawl.Usage{Input: 20_000}},
 		call("coder", 2),
 	} {
 		e := pawl.Event{Run: "001-a", Seq: pawl.Seq(i + 1), Time: at.Add(time.Duration(i) * 20 * time.Minute), Body: b}
@@ -137,10 +137,10 @@ func TestCost(t *testing.T) {
 	app.JSON = false
 	out, notes, err := run(t, app, "--by", "model")
 	wantText := `MODEL    CALLS  TOKENS  SPENT    HELD     LOST
-p/large  1      20      $0.0001  $0.0001  -
+p/large  1      20,000  $0.0001  $0.0001  -
 p/small  1      10      $0.0000  -        -
 unknown  0      0       $0.0000  -        $0.0000
-all      2      30      $0.0001  $0.0001  $0.0000
+all      2      20,010  $0.0001  $0.0001  $0.0000
 Not counted: 1 deleted run, which had cost $1.00.
 `
 	if err != nil || out != wantText || notes != "pawl: run 002-b is damaged: it is counted as far as it can be read\n" {
@@ -179,7 +179,7 @@ func TestCostEverywhere(t *testing.T) {
 	if exit, ok := errors.AsType[cli.Exit](err); !ok || exit != cli.ExitUnavailable || !strings.Contains(notes, "/gone cannot be read, and is not counted: it is damaged") {
 		t.Errorf("%v, %s", err, notes)
 	}
-	if want := "PROJECT  CALLS  TOKENS  SPENT    HELD     LOST\n/docs    2      30      $0.0001  $0.0001  $0.0000\n/shop  "; !strings.HasPrefix(out, want) || !strings.Contains(out, "\nNot counted: 2 deleted runs, which had cost $2.00.\n") {
+	if want := "PROJECT  CALLS  TOKENS  SPENT    HELD     LOST\n/docs    2      20,010  $0.0001  $0.0001  $0.0000\n/shop  "; !strings.HasPrefix(out, want) || !strings.Contains(out, "\nNot counted: 2 deleted runs, which had cost $2.00.\n") {
 		t.Errorf("got\n%swant\n%s", out, want)
 	}
 	out, _, _ = run(t, app, "--by", "run")
