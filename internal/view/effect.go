@@ -158,7 +158,7 @@ func (t teller) tellEffect() string {
 			return fmt.Sprintf("%s: %s", b.Effect.Place.String(), toolCall(do.Tool, t.blobs.bytes(do.Args)))
 		case *pawl.Wait:
 			if b.Effect.Session > 0 && do.Account == (pawl.Account{}) { // before its next try
-				return fmt.Sprintf("It is tried again in %s%s", span(do.For), because(do.Reason))
+				return fmt.Sprintf("Trying again in %s%s", span(do.For), because(do.Reason))
 			}
 			return fmt.Sprintf("Waiting %s%s%s", span(do.For), accountText(do), because(do.Reason))
 		}

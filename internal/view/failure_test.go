@@ -105,7 +105,7 @@ func TestRepeatedFailures(t *testing.T) {
 	why := pawl.Failure{Code: "overloaded", Message: "HTTP 500: Overloaded"}
 	s, all := refusals(t, why, 3)
 	log := s.printed(t, Important)
-	for _, want := range []string{"the provider cannot answer (HTTP 500: Overloaded)", "It is tried again in 1s: back-off 1 of 2: overloaded", "It is tried again in 1s: back-off 2 of 2"} {
+	for _, want := range []string{"the provider cannot answer (HTTP 500: Overloaded)", "Trying again in 1s: back-off 1 of 2: overloaded", "Trying again in 1s: back-off 2 of 2"} {
 		if n := strings.Count(log, want); n != 1 {
 			t.Errorf("%q stands %d times in\n%s", want, n, log)
 		}

@@ -196,7 +196,7 @@ func judgedText(b *pawl.GateJudged) string {
 	}
 	s += tookLong(b.Duration)
 	if b.RedAtBase {
-		s += ", red at base and not worse"
+		s += ", red at base"
 	}
 	if b.Partial {
 		s += ", partial"

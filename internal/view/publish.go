@@ -44,6 +44,9 @@ func (r *Run) BranchHead() pawl.CommitHash {
 	return r.result
 }
 
+// hasCommits reports whether the run has committed anything on the branch or ref it uses.
+func (r *Run) hasCommits() bool { return r.Head != "" && r.Head != r.Start.Base }
+
 // hasLanded reports whether the run's branch has all of the work. Otherwise some of it is on the
 // ref of the attempts alone.
 func (r *Run) hasLanded() bool {

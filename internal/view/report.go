@@ -454,7 +454,9 @@ func (r *Run) footer(t *text, blobs Blobs) {
 			t.line("Merge:   pawl merge %s", string(r.ID))
 		}
 	default:
-		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
+		if r.hasCommits() {
+			t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
+		}
 		if fix := r.fix(); fix != "" {
 			t.line("Fix:     %s", fix)
 		}

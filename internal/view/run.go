@@ -269,7 +269,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		}
 		r.stops.ended = mark(e, "%s: %s", string(b.Outcome), b.Reason)
 	case *pawl.Recovered:
-		r.stops.recovered = r.problem(e, "the process that drove the run had died; another one took it over")
+		r.stops.recovered = r.problem(e, "the process that drove the run had ended; another one took it over")
 	}
 }
 
@@ -307,7 +307,7 @@ func (t teller) tellRun() string {
 		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
 			return "Calls and commands in progress at that event start again"
 		}
-		return "Recovered: the process that drove the run had died; this one continues it"
+		return "The process that drove the run had ended; this one continues it"
 	case *pawl.RunEnded:
 		reason := r.unsaid(b.Reason)
 		if b.Reason == r.stops.reason { // it stands where the run began to stop

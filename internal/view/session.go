@@ -156,6 +156,12 @@ func (t teller) sessionStarted(b *pawl.SessionStarted) string {
 	return s
 }
 
+// sessionResults says for people how a session ended.
+var sessionResults = map[pawl.SessionResult]string{
+	pawl.SessionDone: "done", pawl.SessionTurns: "out of turns", pawl.SessionTimeout: "timeout",
+	pawl.SessionNoResult: "no valid result", pawl.SessionFailed: "failed", pawl.SessionAbandoned: "abandoned",
+}
+
 func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 	reason := t.r.unsaid(b.Reason)
 	if b.Reason == t.r.stops.reason { // the run stops, as was told
@@ -163,12 +169,9 @@ func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 	}
 	place := t.place(b.Session)
 	if x := t.session(b.Session); x != nil && b.Result != pawl.SessionDone {
-		place = t.words(x.Place)
-		if x.Purpose == pawl.ForReview { // a stronger one may follow
-			place += " on " + t.r.Recipe.Tier(x.Place.Tier)
-		}
+		place = fmt.Sprintf("%s (%s)", t.words(x.Place), t.r.Recipe.Tier(x.Place.Tier))
 	}
-	s := fmt.Sprintf("%s: %s%s", place, b.Result, reason)
+	s := fmt.Sprintf("%s: %s%s", place, sessionResults[b.Result], reason)
 	if x := t.session(b.Session); x != nil {
 		s += " · " + t.r.spending(x.Spent)
 	}
@@ -287,6 +290,9 @@ func (t teller) tellSession() string {
 		return t.sessionStarted(b)
 	case *pawl.NoteAdded:
 		if b.Call > 0 {
+			if b.IsError {
+				return fmt.Sprintf("%s: call %d refused: %s", t.place(b.Session), b.Call, b.Text)
+			}
 			return fmt.Sprintf("%s: call %d answered: %s", t.place(b.Session), b.Call, b.Text)
 		}
 		return fmt.Sprintf("%s: note: %s", t.place(b.Session), t.blobs.note(b))

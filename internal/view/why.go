@@ -412,6 +412,8 @@ func (r *Run) next() string {
 	switch {
 	case r.Outcome == pawl.OutcomeComplete && r.Start.Begin == "":
 		return "pawl merge " + id
+	case !r.Outcome.Resumable() && !r.hasCommits():
+		return "pawl rm " + id + " (it has no commits)"
 	case !r.Outcome.Resumable():
 		return fmt.Sprintf("git diff %s...%s", short(r.Start.Base), branch)
 	case r.stops.limited == pawl.LimitTasks:
