@@ -145,7 +145,7 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 func heldByDaemon(h project.Holder) error {
 	return pawl.Errorf(pawl.CodeState, "the daemon has this project (process %d, since %s), and --local or PAWL_LOCAL asks to work without one",
 		h.Pid, h.Started.Local().Format(time.DateTime)).
-		WithHint("pawl serve stop ends the daemon; without --local the command goes through it")
+		WithHint("pawl serve stop ends the daemon; without --local the command uses it")
 }
 
 // errNoAnswer means that a process holds the project and does not serve it.

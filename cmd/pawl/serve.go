@@ -199,7 +199,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 func (s *serving) assemble(ctx context.Context) {
 	s.machine = newMachine(ctx, s.app)
 	if err := s.inherit(); err != nil {
-		s.say("what runs were handed is lost: %v", err)
+		s.say("the environments of the runs are lost: %v", err)
 	}
 	s.daemon = daemon.New(daemon.Config{
 		Home: s.home, Version: s.app.Version, Say: s.say, Idle: s.o.IdleProject,
@@ -336,7 +336,7 @@ func (s *serving) finish(why error, stopServing context.CancelCauseFunc) error {
 func (s *serving) become(program string) error {
 	env := os.Environ()
 	if keys, err := s.machine.environs.leave(); err != nil {
-		s.say("what runs were handed is not handed on: %v", err)
+		s.say("the environments of the runs are not passed to the next daemon: %v", err)
 	} else {
 		env = append(env, keysFD+"="+strconv.Itoa(keys))
 	}

@@ -146,7 +146,7 @@ func (p *problems) entries(field, depends string, list []entry) {
 		first, twice := at[e.name]
 		switch {
 		case !tasks.IsID(e.name):
-			p.add("%s.name is %s: want a letter or digit, then letters, digits, points, dashes and underscores, at most 60 in all", here, short(e.name))
+			p.add("%s.name is %s: want a letter or digit, then letters, digits, dots, dashes and underscores, at most 60 in all", here, short(e.name))
 		case twice:
 			p.add("%s.name is %s, as %s[%d].name is: want each name once", here, short(e.name), field, first)
 		default:

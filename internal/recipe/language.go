@@ -180,7 +180,7 @@ func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	prompt(m.Key("prompt", "The file of the prompt template; by default the gate's name and `.md`, and `review.md` for a group."), &r.Prompt)
 	m.Key("tools", "The tools the reviewer may call.").Words(&r.Tools, tools...)
 	m.Need("tier", "The reviewer's tier.").Int(&r.Tier, 1, 3)
-	m.Key("output", "What the reviewer hands in: a gate's review `verdict`, the judge of a group `batch`. It may be left out.").Word(&r.Output, "verdict", "batch")
+	m.Key("output", "What the reviewer hands in: `verdict` for the review of a gate, `batch` for the judge of a group. It may be left out.").Word(&r.Output, "verdict", "batch")
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&r.Turns, 1, 200)
 	m.Key("votes", "How many reviewers judge independently: if they agree, that decides; otherwise a person is asked. By default 1.").Int(&r.Votes, 1, 9)
 	r.Unfilled = pawl.Unfilled(orElse(string(r.Unfilled), string(pawl.UnfilledAsk)))

@@ -118,7 +118,7 @@ func (c *checker) tree(r *pawl.Recipe) {
 	}
 	for i := range r.Kinds {
 		if name := r.Kinds[i].Name; !seen[name] && r.Kind(r.Start) != nil {
-			c.bad("kinds."+name, "no loop is ever of this kind: it is neither the start nor anyone's children")
+			c.bad("kinds."+name, "no loop is ever of this kind: it is not the start, and no kind has it as children")
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (a *answer) document(v any) (pawl.Blob, error) {
 	}
 	doc = []byte(a.clean(string(doc)))
 	if !json.Valid(doc) {
-		return pawl.Blob{}, pawl.Errorf(pawl.CodeInvalid, "a secret looks like the marks of JSON and cannot be taken out")
+		return pawl.Blob{}, pawl.Errorf(pawl.CodeInvalid, "a secret is part of the JSON syntax and cannot be removed")
 	}
 	return a.keep(doc), nil
 }

@@ -149,7 +149,7 @@ func (b *Box) probe(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("probe the sandbox: %w", ctx.Err())
 	case err != nil:
-		return pawl.Errorf(pawl.CodeUnavailable, "no sandbox: %s is there and does not work here: %w", b.version, err).
+		return pawl.Errorf(pawl.CodeUnavailable, "no sandbox: %s is installed but does not work here: %w", b.version, err).
 			WithHint("%s", namespaceHint(err.Error()))
 	case result.ExitCode != 7:
 		return pawl.Errorf(pawl.CodeUnavailable, "no sandbox: %s is there and does not confine here: exit code %d, %s",

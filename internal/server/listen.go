@@ -108,7 +108,7 @@ func removeOld(socket string) error {
 		return nil
 	}
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
-		return pawl.Errorf(pawl.CodeUnavailable, "%s, where the socket would be, is something else", socket).WithHint("move it away")
+		return pawl.Errorf(pawl.CodeUnavailable, "%s is not a socket, and the daemon's socket belongs there", socket).WithHint("move it away")
 	}
 	if err == nil {
 		err = os.Remove(socket)

@@ -136,7 +136,7 @@ func (d *description) operation(o operation, path string) *huma.Operation {
 	if o.out != nil || o.media != "" {
 		out.Responses["200"] = d.success(o)
 	} else {
-		out.Responses["303"] = &huma.Response{Description: "It has begun: see the first page"}
+		out.Responses["303"] = &huma.Response{Description: "The session has begun: go to the first page"}
 		codes = append(codes, http.StatusUnauthorized)
 	}
 	if o.in != nil {

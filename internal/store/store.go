@@ -31,7 +31,7 @@ func Check(u pawl.Unit) error {
 // CheckBlob refuses a blob whose hash is not that of its content.
 func CheckBlob(b pawl.Blob) error {
 	if pawl.HashOf(b.Data) != b.Hash {
-		return pawl.Errorf(pawl.CodeInvalid, "blob %s has another hash than its content", b.Hash.Short())
+		return pawl.Errorf(pawl.CodeInvalid, "the hash of blob %s is not that of its content", b.Hash.Short())
 	}
 	return nil
 }

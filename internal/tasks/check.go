@@ -49,7 +49,7 @@ func Check(list []pawl.TaskSpec) error {
 	for i := range list {
 		id := list[i].ID
 		if !IsID(id) {
-			p.add("task %d has the id %s: want a letter or digit, then letters, digits, points, dashes and underscores, at most %d in all", i+1, quote(id), maxIDBytes)
+			p.add("task %d has the id %s: want a letter or digit, then letters, digits, dots, dashes and underscores, at most %d in all", i+1, quote(id), maxIDBytes)
 			continue
 		}
 		if first, twice := at[id]; twice {

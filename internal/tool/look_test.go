@@ -176,7 +176,7 @@ func TestDeepFolders(t *testing.T) {
 	deep := w.env.Dir + strings.Repeat("/d", 300)
 	MustWrite(t, filepath.Join(deep, "f"), "x")
 	got := w.call(t, tool.Glob{}, map[string]any{"pattern": "**/f"})
-	if !strings.HasPrefix(got.Text, "(no file matches)\n[d/d/d/") || !strings.HasSuffix(got.Text, " lies too deep]\n") {
+	if !strings.HasPrefix(got.Text, "(no file matches)\n[d/d/d/") || !strings.HasSuffix(got.Text, " is nested too deep]\n") {
 		t.Errorf("got %q", got.Text)
 	}
 }

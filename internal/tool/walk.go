@@ -59,7 +59,7 @@ func (w *walk) folder(ctx context.Context, rel string, depth int) error {
 			}
 			continue
 		case e.IsDir() && depth == maxDepth:
-			w.partial = printable(name) + " lies too deep"
+			w.partial = printable(name) + " is nested too deep"
 			continue
 		case e.IsDir():
 			err = w.folder(ctx, name, depth+1)

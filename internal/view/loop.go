@@ -205,7 +205,7 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 	done := fmt.Sprintf("%d of %d passed", plan.Count(pawl.TaskPassed), len(plan.Tasks))
 	switch {
 	case b.Outcome == pawl.OutcomeInvalid:
-		return fmt.Sprintf("%s ended: it does not count any more%s", capital(t.l.Kind), because(b.Reason))
+		return fmt.Sprintf("%s ended: it no longer counts%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPending:
 		return fmt.Sprintf("%s left off%s", capital(t.l.Kind), because(b.Reason))
 	case b.Stopped:

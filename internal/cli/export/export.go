@@ -55,7 +55,7 @@ number. Without RUN it exports the latest run.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if o.dir == "-" && o.state == o.reports && o.only == "" {
-				return pawl.Errorf(pawl.CodeInvalid, "standard output has room for one kind of file").WithHint("add --only FILE, --state or --reports to --dir -")
+				return pawl.Errorf(pawl.CodeInvalid, "standard output takes only one kind of file").WithHint("add --only FILE, --state or --reports to --dir -")
 			}
 			if o.dir == "-" && o.folders {
 				return pawl.Errorf(pawl.CodeInvalid, "folders cannot be written to standard output").WithHint("give --dir DIR")

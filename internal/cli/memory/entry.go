@@ -165,7 +165,7 @@ func entry(ctx context.Context, s pawl.Service, run pawl.RunID, n int) (pawl.Mem
 		}
 	}
 	if len(all) == 0 {
-		return pawl.MemoryEntry{}, pawl.Errorf(pawl.CodeNotFound, "run %s remembers nothing", run).WithHint("pawl memory list --all shows what others do")
+		return pawl.MemoryEntry{}, pawl.Errorf(pawl.CodeNotFound, "run %s remembers nothing", run).WithHint("pawl memory list --all shows what other runs remember")
 	}
 	return pawl.MemoryEntry{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no memory entry %d: it has %d to %d", run, n, all[0].N, all[len(all)-1].N).
 		WithHint("pawl memory list --all --run %s shows them", run)

@@ -236,7 +236,7 @@ func (d *decision) take(ctx context.Context, args []string) error {
 		return err
 	}
 	if d.words = strings.TrimSpace(d.words); len(d.words) > maxWords {
-		return pawl.Errorf(pawl.CodeInvalid, "what you say has %d bytes: want at most %d", len(d.words), maxWords)
+		return pawl.Errorf(pawl.CodeInvalid, "your feedback has %d bytes: want at most %d", len(d.words), maxWords)
 	}
 	var rec *view.Record
 	s, info, from, err := d.app.SteerFrom(ctx, args[:min(len(args), 1)], func(_ pawl.RunInfo, r *view.Run) (_ pawl.Steering, err error) {

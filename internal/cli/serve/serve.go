@@ -167,7 +167,7 @@ pawl resume. --uninstall removes it.
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "status", Short: "Show whether the daemon runs, and its projects", Args: cli.Args(0, 0),
-		Long: "Status says which process serves, where, and which projects it has.\nIt starts none; without one the exit code is 3.\n\n" + cli.ExitCodes, Example: "  pawl serve status --json",
+		Long: "Status says which process serves, where, and which projects it has.\nIt starts no daemon; if none runs, the exit code is 3.\n\n" + cli.ExitCodes, Example: "  pawl serve status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), app, world) },
 	}, &cobra.Command{
 		Use: "stop", Short: "End the daemon", Args: cli.Args(0, 0),

@@ -101,5 +101,5 @@ func (j *judgement) flakyNote() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; flaky, it came out differently before: " + nameList(j.shown(names), len(names))
+	return "; flaky, with another result before: " + nameList(j.shown(names), len(names))
 }

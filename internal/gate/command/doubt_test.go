@@ -50,7 +50,7 @@ func TestFlaky(t *testing.T) {
 			if (r.Error == "") != (r.Verdict == pawl.VerdictPass) {
 				t.Errorf("the error is %q", r.Error)
 			}
-			if test.flaky != "" && !strings.Contains(r.Reason, "; flaky, it came out differently before: Test") {
+			if test.flaky != "" && !strings.Contains(r.Reason, "; flaky, with another result before: Test") {
 				t.Errorf("the reason is %q", r.Reason)
 			}
 			if !slices.IsSortedFunc(r.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) }) {
@@ -103,7 +103,7 @@ func TestFlakyOnARedBase(t *testing.T) {
 		t.Fatalf("%s: %s", first.Verdict, first.Reason)
 	}
 	want(t, MustDoubt(t, goResult("-TestA", "+TestB", "+TestC"), &first, &base), pawl.VerdictPass,
-		"not worse than the base: 1 test fails there too: TestA; flaky, it came out differently before: TestB")
+		"not worse than the base: 1 test fails there too: TestA; flaky, with another result before: TestB")
 	r := MustDoubt(t, goResult("-TestA", "-TestB", "+TestC"), &first, &base)
 	want(t, r, pawl.VerdictFail, "1 test fails that does not fail on the base: TestB; 1 fails there too: TestA")
 }

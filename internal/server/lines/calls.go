@@ -56,7 +56,7 @@ func params(raw json.RawMessage, into any) error {
 		return fail(codeParams, "the params: %v", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fail(codeParams, "the params: something follows them")
+		return fail(codeParams, "something follows the params")
 	}
 	return nil
 }

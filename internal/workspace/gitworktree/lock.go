@@ -54,7 +54,7 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 // dropLock removes a lock file of which it is known that its process is dead.
 func (s *Workspaces) dropLock(ctx context.Context, path string) {
 	if err := os.Remove(path); err == nil {
-		s.log.WarnContext(ctx, "removed a lock file that a dead git left", "path", path)
+		s.log.WarnContext(ctx, "removed a lock file that a git process left when it died", "path", path)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *Workspaces) sweep(ctx context.Context) error {
 			continue
 		}
 		errs = append(errs, removeAll(at))
-		s.log.WarnContext(ctx, "removed temporary objects that a dead git left", "path", at)
+		s.log.WarnContext(ctx, "removed temporary objects that a git process left when it died", "path", at)
 	}
 	return errors.Join(errs...)
 }

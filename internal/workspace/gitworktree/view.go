@@ -402,7 +402,7 @@ func (s *Workspaces) takeOver(ctx context.Context) error {
 	for _, path := range notes {
 		name := strings.ReplaceAll(filepath.Base(filepath.Dir(path)), "@", "/") // see key
 		if err := s.takeOverWorktree(ctx, name); err != nil {
-			s.log.WarnContext(ctx, "commands in a worktree will see no history until it is opened", "worktree", name, "because", err)
+			s.log.WarnContext(ctx, "commands in a worktree cannot see the history until the worktree is opened", "worktree", name, "because", err)
 		}
 	}
 	return os.Remove(head)
