@@ -4,6 +4,7 @@
 package worktree
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -57,7 +58,7 @@ func (w *State) Settle(verb pawl.Verb) {
 func (w *State) Calm() { w.trouble, w.troubles, w.Rested = nil, 0, false }
 
 // Fail records why the last effect on the worktree failed. An effect of another kind counts its
-// failures anew.
+// failures from the start.
 func (w *State) Fail(verb pawl.Verb, why *pawl.Failure) {
 	if w.troubled != verb {
 		w.troubles = 0
@@ -81,7 +82,17 @@ func (w *State) Trouble() *pawl.Failure { return w.trouble }
 
 // Reason returns which effect failed, and why, in words. There must be trouble.
 func (w *State) Reason() string {
-	return fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message)
+	return fmt.Sprintf("%s failed: %s", cmp.Or(deeds[w.troubled], w.troubled.String()), cmp.Or(w.trouble.Message, string(w.trouble.Code)))
+}
+
+// deeds are what effects on a worktree and its branch do, in words.
+var deeds = map[pawl.Verb]string{
+	pawl.VerbOpenWorkspace: "opening the worktree", pawl.VerbInspectWorkspace: "looking at the worktree",
+	pawl.VerbResetWorkspace: "resetting the worktree", pawl.VerbCloseWorkspace: "closing the worktree",
+	pawl.VerbPrepare: "preparing the worktree", pawl.VerbCommit: "committing", pawl.VerbWriteRecords: "committing the task's records",
+	pawl.VerbReadTasks: "reading the list of tasks", pawl.VerbMerge: "merging", pawl.VerbProbeConflicts: "looking for conflicts",
+	pawl.VerbAdvanceBranch: "moving the branch", pawl.VerbPublish: "moving the branch to the result",
+	pawl.VerbMarkCheckpoint: "keeping the checkpoint", pawl.VerbRestore: "going back to an earlier state",
 }
 
 // MayGoOn reports whether nothing is wrong, or whether what failed may be tried again now.

@@ -85,7 +85,7 @@ func TestRetries(t *testing.T) {
 				t.Errorf("%s, failure %d: after the wait it may go on: %t", code, n, w.MayGoOn())
 			}
 		}
-		if w.Trouble() != why || w.Reason() != "commit: "+string(code)+": no space" {
+		if w.Trouble() != why || w.Reason() != "committing failed: no space" {
 			t.Errorf("%s: the reason is %q", code, w.Reason())
 		}
 		if w.Fail(pawl.VerbMerge, why); w.MayRetry() != retried || w.Rested {
