@@ -89,7 +89,7 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 		}
 	}
 	if o.squash && checkout.holds(ctx, "diff-tree", "--quiet", m.target, m.tree) {
-		return o.say(app, r, m, m.target, "was in it already")
+		return o.say(app, r, m, m.target, "was merged before")
 	}
 	made, how, err := o.commit(ctx, checkout, r, m)
 	if err != nil {
@@ -137,7 +137,7 @@ func (o *options) refused(app *cli.App, r *view.Run, m merge) error {
 	case app.JSON:
 		return o.say(app, r, m, m.target, "is not merged")
 	}
-	app.Printf("%s is as it was: run %s, which judges the merge, has not passed. git merge %s takes the work all the same.\n",
+	app.Printf("%s is as it was: run %s, which judges the merge, has not passed. git merge %s takes the work anyway.\n",
 		plain.Line(m.branch, 0), m.judge, plain.Line(r.Start.Branch, 0))
 	return nil
 }
