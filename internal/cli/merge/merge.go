@@ -184,7 +184,7 @@ func (h *here) plan(ctx context.Context, r *view.Run) (m merge, err error) {
 	}
 	if m.work, err = h.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+r.Start.Branch+"^{commit}"); err != nil {
 		return m, pawl.Errorf(pawl.CodeNotFound, "branch %s is gone", plain.Line(r.Start.Branch, 0)).
-			WithHint("git branch %s %s brings it back", plain.Line(r.Start.Branch, 0), r.BranchHead())
+			WithHint("git merge %.12s takes the commit that passed, without another look at it", r.BranchHead())
 	}
 	if m.target, err = h.line(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
 		return m, fmt.Errorf("find the commit that is checked out: %w", err)
