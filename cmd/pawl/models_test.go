@@ -127,7 +127,7 @@ func TestLocalServerBeforeARun(t *testing.T) {
 		t.Errorf("%d model calls", n)
 	}
 
-	says(pawl(1, "doctor"), "ANTHROPIC_API_KEY is not set", "; a local server answers: export PAWL_MODEL=ollama/qwen3:8b\n")
+	says(pawl(5, "doctor"), "ANTHROPIC_API_KEY is not set", "; a local server answers: export PAWL_MODEL=ollama/qwen3:8b\n")
 	says(pawl(0, "init", "--yes"), "ANTHROPIC_API_KEY is not set, and a model server on this machine answers.", "\n  export PAWL_MODEL=ollama/qwen3:8b\n")
 	v.env = append(v.env, "PAWL_MODEL=ollama/qwen3:8b")
 	says(pawl(0, "config", "explain"), "ollama/qwen3:8b, $0.00 in and $0.00 out per million tokens\n", "http://"+server.address+"/v1, no key")
