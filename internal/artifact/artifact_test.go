@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 		text, says string
 	}{
 		"NoJSON":          {artifact.KindPlan, "I plan", "the plan does not fit: invalid character 'I'"},
-		"Trailing":        {artifact.KindPlan, plan + "{}", "something after its end"},
+		"Trailing":        {artifact.KindPlan, plan + "{}", "more text after its end"},
 		"Unknown":         {artifact.KindPlan, change(plan, 1, "colour"), `unknown field "colour"`},
 		"WrongKind":       {artifact.KindSpec, plan, `unknown field "specs"`},
 		"NoKind":          {"code", plan, `no artifact of the kind code`},

@@ -162,7 +162,7 @@ func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return c, nil
 	}
-	bad := pawl.Errorf(pawl.CodeInvalid, "the cursor is none that was given out here").WithHint("begin without one")
+	bad := pawl.Errorf(pawl.CodeInvalid, "the cursor is not known here").WithHint("start without a cursor")
 	if len(text) > MaxCursor {
 		return nil, bad
 	}

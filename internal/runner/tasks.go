@@ -127,7 +127,7 @@ func strictly(data []byte, into any) error {
 		return err
 	}
 	if dec.More() {
-		return fmt.Errorf("there is something after its end")
+		return fmt.Errorf("there is more text after its end")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func TestListsThatCannotBeRead(t *testing.T) {
 		given      bool
 	}{
 		"NoJSON":     {list: "I have decided to do it at once.", says: "cannot be read: invalid character 'I'"},
-		"Trailing":   {list: `{"tasks": []} {}`, says: "something after its end"},
+		"Trailing":   {list: `{"tasks": []} {}`, says: "more text after its end"},
 		"Unknown":    {list: `{"tasks": [{"id": "a", "colour": 1}]}`, says: `unknown field "colour"`},
 		"WrongType":  {list: `{"tasks": [{"id": 1}]}`, says: "cannot unmarshal number"},
 		"NotAList":   {list: `{"tasks": []}`, given: true, says: "cannot unmarshal object"},

@@ -65,7 +65,7 @@ func parseCursor(r *http.Request) (wideCursor, error) {
 	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Seen == nil {
-		return c, pawl.Errorf(pawl.CodeInvalid, "the cursor is none that was given out here").WithHint("begin without one")
+		return c, pawl.Errorf(pawl.CodeInvalid, "the cursor is not known here").WithHint("start without a cursor")
 	}
 	return c, nil
 }

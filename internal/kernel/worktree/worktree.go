@@ -82,17 +82,40 @@ func (w *State) Trouble() *pawl.Failure { return w.trouble }
 
 // Reason returns which effect failed, and why, in words. There must be trouble.
 func (w *State) Reason() string {
-	return fmt.Sprintf("%s failed: %s", cmp.Or(deeds[w.troubled], w.troubled.String()), cmp.Or(w.trouble.Message, string(w.trouble.Code)))
+	return fmt.Sprintf("%s failed: %s", deed(w.troubled), cmp.Or(w.trouble.Message, string(w.trouble.Code)))
 }
 
-// deeds are what effects on a worktree and its branch do, in words.
-var deeds = map[pawl.Verb]string{
-	pawl.VerbOpenWorkspace: "opening the worktree", pawl.VerbInspectWorkspace: "looking at the worktree",
-	pawl.VerbResetWorkspace: "resetting the worktree", pawl.VerbCloseWorkspace: "closing the worktree",
-	pawl.VerbPrepare: "preparing the worktree", pawl.VerbCommit: "committing", pawl.VerbWriteRecords: "committing the task's records",
-	pawl.VerbReadTasks: "reading the list of tasks", pawl.VerbMerge: "merging", pawl.VerbProbeConflicts: "looking for conflicts",
-	pawl.VerbAdvanceBranch: "moving the branch", pawl.VerbPublish: "moving the branch to the result",
-	pawl.VerbMarkCheckpoint: "keeping the checkpoint", pawl.VerbRestore: "going back to an earlier state",
+// deed returns what an effect on a worktree or its branch does, in words.
+func deed(verb pawl.Verb) string {
+	switch verb {
+	case pawl.VerbOpenWorkspace:
+		return "opening the worktree"
+	case pawl.VerbInspectWorkspace:
+		return "looking at the worktree"
+	case pawl.VerbResetWorkspace:
+		return "resetting the worktree"
+	case pawl.VerbCloseWorkspace:
+		return "closing the worktree"
+	case pawl.VerbPrepare:
+		return "preparing the worktree"
+	case pawl.VerbCommit:
+		return "committing"
+	case pawl.VerbWriteRecords:
+		return "committing the task's records"
+	case pawl.VerbReadTasks:
+		return "reading the list of tasks"
+	case pawl.VerbMerge:
+		return "merging"
+	case pawl.VerbProbeConflicts:
+		return "looking for conflicts"
+	case pawl.VerbAdvanceBranch, pawl.VerbPublish:
+		return "moving the branch"
+	case pawl.VerbMarkCheckpoint:
+		return "keeping the checkpoint"
+	case pawl.VerbRestore:
+		return "going back to an earlier state"
+	}
+	return verb.String()
 }
 
 // MayGoOn reports whether nothing is wrong, or whether what failed may be tried again now.
