@@ -162,7 +162,7 @@ func (p *problems) entries(field, depends string, list []entry) {
 			case name == e.name:
 				p.add("%s is %s itself: nothing can wait for itself", here, short(name))
 			case !known:
-				p.add("%s is %s, which is no name in %s", here, short(name), field)
+				p.add("%s is %s, which is not a name in %s", here, short(name), field)
 			case slices.Contains(e.depends[:j], name):
 				p.add("%s is %s, which is there already", here, short(name))
 			}

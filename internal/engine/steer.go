@@ -109,7 +109,7 @@ func checkSignal(s *pawl.Signaling) error {
 	case s == nil:
 		return pawl.Errorf(pawl.CodeInvalid, "no signal given")
 	case s.To == "":
-		return pawl.Errorf(pawl.CodeInvalid, "the signal names no loop").
+		return pawl.Errorf(pawl.CodeInvalid, "the signal does not name a loop").
 			WithHint("a loop's id, or descendants:ID, children:ID, type:KIND, status:STATUS")
 	}
 	switch s.Signal {

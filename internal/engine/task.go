@@ -37,7 +37,7 @@ func (e *Engine) newTask(ctx context.Context, goal string) (place, error) {
 // their learnings alike and know nothing of each other's work.
 func (e *Engine) nextRun(ctx context.Context, task string) (place, error) {
 	if _, n := pawl.RunID(task).Task(); !pawl.RunID(task).Valid() || n != 1 {
-		return place{}, pawl.Errorf(pawl.CodeInvalid, "%q is no task's full id: want NNN-slug, such as 007-add-login", cut(task, 80)).
+		return place{}, pawl.Errorf(pawl.CodeInvalid, "%q is not a task's full id: want NNN-slug, such as 007-add-login", cut(task, 80)).
 			WithHint("pawl tasks lists the tasks")
 	}
 	if err := e.free(ctx, task, ""); err != nil {

@@ -60,7 +60,7 @@ type patches struct {
 
 // garbled is the error that git printed a line which a diff cannot have.
 func garbled(line []byte) error {
-	return pawl.Errorf(pawl.CodeInternal, "git diff-tree printed %.100q, which is no part of a diff", line)
+	return pawl.Errorf(pawl.CodeInternal, "git diff-tree printed %.100q, which is not part of a diff", line)
 }
 
 // file reads what differs in one file.

@@ -45,7 +45,7 @@ func (d *draft) validate(l *Loop, stage int) bool {
 	case l.result(st.Name) != nil:
 		return true
 	case !l.task.Validated:
-		d.emit(l.Ref, &pawl.GateJudged{Gate: st.Name, Kind: pawl.GateValidation, Verdict: pawl.VerdictSkip, Reason: "its task names no validation command"})
+		d.emit(l.Ref, &pawl.GateJudged{Gate: st.Name, Kind: pawl.GateValidation, Verdict: pawl.VerdictSkip, Reason: "its task has no validation command"})
 		return true
 	}
 	d.runGate(l, ownGate(stage), pawl.RunGate{Gate: st.Name, Commit: l.gateCommit(), Start: l.Base, Task: l.task.Spec})

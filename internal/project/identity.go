@@ -161,7 +161,7 @@ func (h Home) described(dir string) (Project, error) {
 		err = json.Unmarshal(data, &about)
 	}
 	if err == nil && about.GitDir == "" {
-		err = errors.New("it names no repository")
+		err = errors.New("it does not name a repository")
 	}
 	if err != nil {
 		return Project{}, err

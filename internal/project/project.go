@@ -135,7 +135,7 @@ func Replace(name string, content []byte) error {
 // not there.
 func (p Project) Temp(run pawl.RunID) (string, error) {
 	if !filepath.IsLocal(string(run)) {
-		return "", pawl.Errorf(pawl.CodeInvalid, "%q is no run's id", run)
+		return "", pawl.Errorf(pawl.CodeInvalid, "%q is not a run's id", run)
 	}
 	dir := filepath.Join(p.homes(), string(run))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -120,7 +120,7 @@ func unfit(spec pawl.GateSpec) string {
 	case spec.Kind != pawl.GateValidation:
 		return ""
 	case strings.TrimSpace(spec.Command) == "":
-		return "the task names no validation command"
+		return "the task has no validation command"
 	case n > artifact.MaxCommand:
 		return fmt.Sprintf("the task's validation command has %d bytes: want at most %d", n, artifact.MaxCommand)
 	case strings.ContainsRune(spec.Command, 0):

@@ -23,7 +23,7 @@ func recorded(job driver.Job, res pawl.ToolResult, r pawl.Recording, a *answer) 
 		}
 		res.IsError = true
 		res.Text = "The call was made, but the worktree holds files that cannot be recorded:\n" + leftPaths(r.LeftOut) +
-			"They are no part of the work and will not be committed. Remove or rename them, or name them in .gitignore. " +
+			"They are not part of the work and will not be committed. Remove or rename them, or name them in .gitignore. " +
 			rest + "\n\nThe call's own result:\n" + res.Text
 	}
 	out := returned(job, res, a)

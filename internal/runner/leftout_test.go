@@ -25,7 +25,7 @@ func TestLeftOut(t *testing.T) {
 	const want = `The call was made, but the worktree holds files that cannot be recorded:
 - ".git " has a name that git refuses, as other systems take it for .git
 - git~1 has a name that git refuses, as other systems take it for .git
-They are no part of the work and will not be committed. Remove or rename them, or name them in .gitignore. Every other change is recorded.
+They are not part of the work and will not be committed. Remove or rename them, or name them in .gitignore. Every other change is recorded.
 
 The call's own result:
 `

@@ -65,7 +65,7 @@ func TestValidationThatIsNotRun(t *testing.T) {
 		return pawl.GateReport{}, nil
 	})
 	for command, says := range map[string]string{
-		"": "names no validation command", " \n": "names no validation command", "true \x00": "holds a zero byte",
+		"": "has no validation command", " \n": "has no validation command", "true \x00": "holds a zero byte",
 		"true " + strings.Repeat("x", 2000): "has 2005 bytes: want at most 2000",
 	} {
 		got := must[*pawl.GateJudged](t, w, w.validate(t, command))

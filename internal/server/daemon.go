@@ -53,7 +53,7 @@ type tcp struct {
 func listenTCP(ctx context.Context, address, token string) (*tcp, error) {
 	host, _, _ := net.SplitHostPort(address) // on an error, host is empty
 	if !net.ParseIP(host).IsLoopback() {
-		return nil, pawl.Errorf(pawl.CodeInvalid, "%q is no address of this machine alone", address).WithHint("give 127.0.0.1:PORT; port 0 takes any")
+		return nil, pawl.Errorf(pawl.CodeInvalid, "%q is not an address that only this machine can reach", address).WithHint("give 127.0.0.1:PORT; port 0 takes any")
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

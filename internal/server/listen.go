@@ -88,7 +88,7 @@ func checkFolder(dir string) error {
 	}
 	switch {
 	case !info.IsDir():
-		return insecure(dir, "is no folder").WithHint("remove it")
+		return insecure(dir, "is not a folder").WithHint("remove it")
 	case !ours(info):
 		return insecure(dir, "belongs to another user"+owner(info)).WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
 	case info.Mode().Perm()&0o077 != 0:

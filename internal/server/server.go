@@ -285,7 +285,7 @@ func (h *handler) blob(w http.ResponseWriter, c *call) {
 	var hash pawl.Hash
 	raw, err := hex.DecodeString(c.PathValue("hash"))
 	if err != nil || len(raw) != len(hash) {
-		refuse(w, pawl.Errorf(pawl.CodeInvalid, "%q is no blob's hash", c.PathValue("hash")))
+		refuse(w, pawl.Errorf(pawl.CodeInvalid, "%q is not a blob's hash", c.PathValue("hash")))
 		return
 	}
 	copy(hash[:], raw)

@@ -66,7 +66,7 @@ func grepFiles(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (stri
 	}
 	re, err := regexp.Compile(args.Pattern)
 	if err != nil {
-		return "", refuse("the pattern is no regular expression (RE2): %v", err)
+		return "", refuse("the pattern is not a regular expression (RE2): %v", err)
 	}
 	if !doublestar.ValidatePattern(args.Glob) {
 		return "", refuse("the glob %q is not well-formed", args.Glob)

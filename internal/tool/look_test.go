@@ -142,7 +142,7 @@ func TestGrep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { w.want(t, tool.Grep{}, test.args, test.want) })
 	}
-	w.refuses(t, tool.Grep{}, map[string]any{"pattern": "("}, "no regular expression")
+	w.refuses(t, tool.Grep{}, map[string]any{"pattern": "("}, "not a regular expression")
 	w.refuses(t, tool.Grep{}, map[string]any{"pattern": "x", "glob": "["}, "not well-formed")
 	w.refuses(t, tool.Grep{}, map[string]any{"pattern": "x", "path": "z"}, "z does not exist")
 	t.Run("Bounded", func(t *testing.T) {

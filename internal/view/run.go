@@ -294,7 +294,7 @@ func (t teller) tellRun() string {
 		if b.By < 0 {
 			return fmt.Sprintf("The clock was set back by %s", span(-b.By))
 		}
-		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that is no time of the run", span(b.By))
+		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that time does not count", span(b.By))
 	case *pawl.CancelRequested:
 		how := map[pawl.Draining]string{pawl.DrainFinish: "the iteration ends first", pawl.DrainNow: "at once"}[b.Running]
 		if how == "" {

@@ -67,7 +67,7 @@ run continues here.
 func number(arg string) (int, error) {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 {
-		return 0, pawl.Errorf(pawl.CodeInvalid, "%q is no question's number: want 1 or more", plain.Line(arg, 40)).WithHint("pawl answer shows the open questions")
+		return 0, pawl.Errorf(pawl.CodeInvalid, "%q is not a question's number: want 1 or more", plain.Line(arg, 40)).WithHint("pawl answer shows the open questions")
 	}
 	return n, nil
 }

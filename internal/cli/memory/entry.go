@@ -147,7 +147,7 @@ func split(id string) (run string, n int, err error) {
 		n, err = strconv.Atoi(id[i+1:])
 	}
 	if i <= 0 || err != nil || n < 1 {
-		return "", 0, pawl.Errorf(pawl.CodeInvalid, "%q names no memory entry: want RUN/N, such as 7/3", plain.Line(id, 60)).
+		return "", 0, pawl.Errorf(pawl.CodeInvalid, "%q is not a memory entry: want RUN/N, such as 7/3", plain.Line(id, 60)).
 			WithHint("pawl memory list --all shows them")
 	}
 	return id[:i], n, nil

@@ -50,7 +50,7 @@ func execute(ctx context.Context, app *cli.App, args []string, reason string) er
 	if len(args) > 1 {
 		n, err := strconv.Atoi(args[1])
 		if err != nil || n < 1 {
-			return pawl.Errorf(pawl.CodeInvalid, "%q is no checkpoint's number: want 1 or more", plain.Line(args[1], 40)).
+			return pawl.Errorf(pawl.CodeInvalid, "%q is not a checkpoint's number: want 1 or more", plain.Line(args[1], 40)).
 				WithHint("pawl checkpoints %s lists them", plain.Line(args[0], 60))
 		}
 		wanted = n

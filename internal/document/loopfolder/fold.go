@@ -13,7 +13,7 @@ import (
 // folder is what is known of one loop's files.
 type folder struct {
 	at         string // where it is, relative to the state folder; empty = nowhere yet
-	refused    bool   // its id is no name for a folder, or another run has it
+	refused    bool   // its id cannot be a folder's name, or another run has it
 	changed    bool   // the record or an iteration was
 	iterations map[int]*iteration
 	newest     int

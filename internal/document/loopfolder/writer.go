@@ -45,7 +45,7 @@ type Writer struct {
 // the first on; those whose files are there already are folded and not written again.
 func Open(dir string, run pawl.RunID, blobs view.Blobs) (*Writer, error) {
 	if !run.Valid() {
-		return nil, pawl.Errorf(pawl.CodeInvalid, "folders of loops: %q is no run", run)
+		return nil, pawl.Errorf(pawl.CodeInvalid, "folders of loops: %q is not a run", run)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -156,7 +156,7 @@ var safe = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (w *Writer) write(rec *view.Record, f *folder) error {
 	if !safe.MatchString(rec.ID) {
 		f.refused = true
-		return fmt.Errorf("its id is no name for a folder")
+		return fmt.Errorf("its id cannot be a folder's name")
 	}
 	if err := w.place(rec, f); err != nil {
 		return err
@@ -322,7 +322,7 @@ func (w *Writer) artifacts(rec *view.Record, f *folder) error {
 		return nil
 	}
 	if !safe.MatchString(name) {
-		return fmt.Errorf("its artifact's name %q is no name for a file", name)
+		return fmt.Errorf("its artifact's name %q cannot be a file's name", name)
 	}
 	for _, a := range rec.Artifacts {
 		if f.iterations[a.Iteration] == nil { // it was written when it was over

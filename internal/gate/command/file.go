@@ -136,7 +136,7 @@ func (w *fileWatch) readOne(root *os.Root, name string) (content []byte, written
 		return nil, false, fmt.Errorf("read the report: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("the report %s is no regular file", name)
+		return nil, false, fmt.Errorf("the report %s is not a regular file", name)
 	}
 	if old := w.before[name]; old != nil && os.SameFile(old, info) && old.ModTime().Equal(info.ModTime()) && old.Size() == info.Size() {
 		return nil, false, nil

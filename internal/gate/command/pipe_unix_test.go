@@ -18,5 +18,5 @@ func TestReportIsAPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	want(t, r, pawl.VerdictFail, "the report report.xml is no regular file")
+	want(t, r, pawl.VerdictFail, "the report report.xml is not a regular file")
 }

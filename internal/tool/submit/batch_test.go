@@ -126,7 +126,7 @@ func TestBatchesRefused(t *testing.T) {
 		{"NoVerdicts", "batch", `{"verdicts": [], "anti_patterns": []}`, "at least 1 entries"},
 		{"ApprovedCritical", "batch", judged("a", "APPROVED", `"issues": [{"severity": "Critical", "text": "contradicts 001"}]`), "subtask a is APPROVED with a Critical issue"}, // V-56 V-79
 		{"ChangesWithoutFeedback", "batch", judged("a", "CHANGES", `"feedback": " ", "issues": []`), "subtask a is to be changed: say in feedback"},
-		{"NoTask", "batch", judged(" ", "APPROVED", `"issues": []`), "which is no id of a subtask"},
+		{"NoTask", "batch", judged(" ", "APPROVED", `"issues": []`), "which is not the id of a subtask"},
 		{"TwiceJudged", "batch", `{"verdicts": [{"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}, {"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}], "anti_patterns": []}`, "subtask a is judged twice"},
 		{"ManyAntiPatterns", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `[]}`, `["1", "2", "3", "4", "5"]}`, 3), "at most 4 entries"},
 		{"BlankAntiPattern", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `"anti_patterns": []`, `"anti_patterns": [" "]`, 1), "anti-pattern 1 has 0 bytes"},

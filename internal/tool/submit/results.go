@@ -88,7 +88,7 @@ func (r *Result) checkBlocker() error {
 	case r.BlockedBy != "" && r.BlockerType != BlockerDependency:
 		return fmt.Errorf("blocked_by names a task, but the blocker is %s: want %s, or no blocked_by", r.BlockerType, BlockerDependency)
 	case r.BlockedBy != "" && !tasks.IsID(r.BlockedBy):
-		return fmt.Errorf("blocked_by %q is no id of a task", short(r.BlockedBy, 60))
+		return fmt.Errorf("blocked_by %q is not a task's id", short(r.BlockedBy, 60))
 	}
 	return nil
 }

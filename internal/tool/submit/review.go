@@ -149,7 +149,7 @@ func (v *TaskVerdict) check() error {
 	of := "subtask " + short(v.Task, 60)
 	switch {
 	case !tasks.IsID(v.Task):
-		return fmt.Errorf("a verdict is of %q, which is no id of a subtask", short(v.Task, 60))
+		return fmt.Errorf("a verdict is of %q, which is not the id of a subtask", short(v.Task, 60))
 	case v.Verdict != Approved && v.Verdict != Changes:
 		return fmt.Errorf("%s has the verdict %q, which is none of %s, %s", of, short(v.Verdict, 40), Approved, Changes)
 	case v.Verdict == Changes && blank(v.Feedback):

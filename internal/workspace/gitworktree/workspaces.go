@@ -277,7 +277,7 @@ func checkRef(ref string) error {
 		bad = bad || part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock")
 	}
 	if bad {
-		return pawl.Errorf(pawl.CodeInvalid, "%q is no name for a ref", ref)
+		return pawl.Errorf(pawl.CodeInvalid, "%q cannot be the name of a ref", ref)
 	}
 	return nil
 }
