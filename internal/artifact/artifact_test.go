@@ -170,7 +170,7 @@ func TestRefused(t *testing.T) {
 		"SameName":        {artifact.KindPlan, change(plan, "db-schema", "specs", 1, "name"), `specs[1].name is "db-schema", as specs[0].name is`},
 		"NoDescription":   {artifact.KindPlan, change(plan, "", "specs", 1, "description"), "specs[1].description is empty"},
 		"NoSpecTitle":     {artifact.KindPlan, change(plan, "", "specs", 0, "title"), "specs[0].title is empty"},
-		"UnknownDepends":  {artifact.KindPlan, change(plan, []any{"db"}, "specs", 1, "dependencies"), `specs[1].dependencies[0] is "db", which is no name in specs`},
+		"UnknownDepends":  {artifact.KindPlan, change(plan, []any{"db"}, "specs", 1, "dependencies"), `specs[1].dependencies[0] is "db", which is not a name in specs`},
 		"ItselfDepends":   {artifact.KindPlan, change(plan, []any{"endpoints"}, "specs", 1, "dependencies"), "nothing can wait for itself"},
 		"TwiceDepends":    {artifact.KindPlan, change(plan, []any{"db-schema", "db-schema"}, "specs", 1, "dependencies"), "is there already"},
 		"Circle":          {artifact.KindPlan, change(plan, []any{"endpoints"}, "specs", 0, "dependencies"), "specs: they depend on each other in a circle: db-schema → endpoints → db-schema"},
