@@ -63,9 +63,10 @@ func (s State) Headline() string { return strings.ToUpper(s.Word) }
 // String returns the word behind its sign: "✓ complete".
 func (s State) String() string { return s.Sign + " " + s.Word }
 
-// StateOfRun returns the state of a run by its line in a list: its outcome when it has one.
+// StateOfRun returns the state of a run by its line in a list: its outcome when it has one, unless its
+// stored data is damaged, which nobody may take for a good end.
 func StateOfRun(info pawl.RunInfo) State {
-	if info.Outcome != "" {
+	if info.Outcome != "" && info.Status != pawl.StatusQuarantined {
 		return StateOf(info.Outcome)
 	}
 	return StateOf(info.Status)

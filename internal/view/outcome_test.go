@@ -115,3 +115,12 @@ func TestMergeLine(t *testing.T) {
 		}
 	}
 }
+
+// A run that ended well and whose stored data was found damaged later is not shown as complete. F-50
+func TestStateOfDamagedRun(t *testing.T) {
+	for status, want := range map[pawl.RunStatus]string{pawl.StatusEnded: "complete", pawl.StatusQuarantined: "quarantined"} {
+		if got := StateOfRun(pawl.RunInfo{Status: status, Outcome: pawl.OutcomeComplete}); got.Word != want {
+			t.Errorf("%s: %q, want %q", status, got.Word, want)
+		}
+	}
+}
