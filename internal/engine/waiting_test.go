@@ -179,19 +179,7 @@ func TestClosedAccountIsNamed(t *testing.T) {
 		e := engine.New(engineConfig(mem.New(), &usedUp{}))
 		t.Cleanup(e.Close)
 		run := mustStart(t, e)
-		var heard []pawl.Waiting
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for u, err := range e.Watch(t.Context(), run, 0) {
-				if err != nil {
-					return
-				}
-				if u.Live != nil && u.Live.Waiting != nil {
-					heard = append(heard, *u.Live.Waiting)
-				}
-			}
-		}()
+		heard, ended := hearWaiting(t, e, run)
 		<-time.After(10 * time.Second)
 		runs, err := e.Runs(t.Context())
 		if err != nil || len(runs) != 1 || runs[0].Waiting == nil {
@@ -205,14 +193,34 @@ func TestClosedAccountIsNamed(t *testing.T) {
 		if took := time.Since(begin); took != 40*time.Second {
 			t.Errorf("the run took %s, want 40s", took)
 		}
-		if n := len(heard); n == 0 || heard[0].Account != "none" || !heard[0].Until.Equal(begin.Add(40*time.Second)) || !heard[n-1].Over || heard[n-1].Account != "none" {
-			t.Errorf("who watches heard %+v", heard)
+		if all, n := *heard, len(*heard); n == 0 || all[0].Account != "none" || !all[0].Until.Equal(begin.Add(40*time.Second)) || !all[n-1].Over || all[n-1].Account != "none" {
+			t.Errorf("who watches heard %+v", all)
 		}
 		runs, err = e.Runs(t.Context())
 		if err != nil || runs[0].Outcome != pawl.OutcomeComplete || runs[0].Waiting != nil {
 			t.Errorf("at its end: %+v, %v", runs, err)
 		}
 	})
+}
+
+// hearWaiting watches a run until it ends and collects what is said of effects that wait. It may be read
+// once ended is closed.
+func hearWaiting(t *testing.T, e *engine.Engine, run pawl.RunID) (heard *[]pawl.Waiting, ended <-chan struct{}) {
+	t.Helper()
+	heard = new([]pawl.Waiting)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for u, err := range e.Watch(t.Context(), run, 0) {
+			if err != nil {
+				return
+			}
+			if u.Live != nil && u.Live.Waiting != nil {
+				*heard = append(*heard, *u.Live.Waiting)
+			}
+		}
+	}()
+	return heard, done
 }
 
 // A model that sends nothing for 20 seconds is named in the run's line and to who watches, again
@@ -237,19 +245,7 @@ func TestSilentModelIsSaid(t *testing.T) {
 		t.Cleanup(e.Close)
 		begin := time.Now()
 		run := mustStart(t, e)
-		var heard []pawl.Waiting
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for u, err := range e.Watch(t.Context(), run, 0) {
-				if err != nil {
-					return
-				}
-				if u.Live != nil && u.Live.Waiting != nil {
-					heard = append(heard, *u.Live.Waiting)
-				}
-			}
-		}()
+		heard, ended := hearWaiting(t, e, run)
 		listed := func(at time.Duration) *pawl.Waiting {
 			<-time.After(time.Until(begin.Add(at)))
 			synctest.Wait()
@@ -273,7 +269,7 @@ func TestSilentModelIsSaid(t *testing.T) {
 		<-ended
 		synctest.Wait()
 		var got []string
-		for _, w := range heard {
+		for _, w := range *heard {
 			got = append(got, fmt.Sprint(w.For, w.Over))
 		}
 		if want := []string{"20s false", "22s false", "24s false", "25s true", "20s false", "22s false", "24s false", "26s false", "28s false"}; !slices.Equal(got, want) {

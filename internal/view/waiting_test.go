@@ -39,24 +39,31 @@ func TestWaitingText(t *testing.T) {
 	}
 }
 
+// watched shows what has happened so far in lines and on a screen, and returns both with what writes
+// further updates to them. Lines have the time if clock is set.
+func (s *story) watched(t *testing.T, clock bool) (lines *bytes.Buffer, scr *screen, live *Progress, write func(pawl.Update)) {
+	t.Helper()
+	lines, scr = &bytes.Buffer{}, &screen{tb: t, width: 120}
+	written := NewProgress(New(), ProgressOptions{Out: lines, Least: Important, Clock: clock})
+	live = NewProgress(New(), ProgressOptions{Out: scr, Live: true, Width: func() int { return 120 }, Least: Important})
+	write = func(u pawl.Update) {
+		t.Helper()
+		mustProgress(t, written.Write(u))
+		mustProgress(t, live.Write(u))
+	}
+	for _, e := range s.events {
+		write(pawl.Update{Event: &e})
+	}
+	return lines, scr, live, write
+}
+
 // That an effect waits, and that it does no more, is told once each where lines are written,
 // and stands in every view as long as it lasts. F-24
 func TestWaitingIsTold(t *testing.T) {
 	s := begin(t, 2, 1, nil)
 	id := s.ask(0, pawl.Place{Loop: "task", Step: "tests"}, &pawl.RunGate{Gate: "tests", Commit: "base", OnBase: true})
 	since := s.now
-	var plain bytes.Buffer
-	scr := &screen{tb: t, width: 120}
-	lines := NewProgress(New(), ProgressOptions{Out: &plain, Least: Important, Clock: true})
-	live := NewProgress(New(), ProgressOptions{Out: scr, Live: true, Width: func() int { return 120 }, Least: Important})
-	write := func(u pawl.Update) {
-		t.Helper()
-		mustProgress(t, lines.Write(u))
-		mustProgress(t, live.Write(u))
-	}
-	for _, e := range s.events {
-		write(pawl.Update{Event: &e})
-	}
+	plain, scr, live, write := s.watched(t, true)
 	said := plain.Len()
 	says := func(effect pawl.Seq, long time.Duration, over bool) {
 		t.Helper()
@@ -178,18 +185,7 @@ func TestSilentModel(t *testing.T) {
 	x := s.implementing()
 	id := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 1, Try: 1})
 	since := s.now
-	var out bytes.Buffer
-	scr := &screen{tb: t, width: 120}
-	lines := NewProgress(New(), ProgressOptions{Out: &out, Least: Important})
-	live := NewProgress(New(), ProgressOptions{Out: scr, Live: true, Width: func() int { return 120 }, Least: Important})
-	write := func(u pawl.Update) {
-		t.Helper()
-		mustProgress(t, lines.Write(u))
-		mustProgress(t, live.Write(u))
-	}
-	for _, e := range s.events {
-		write(pawl.Update{Event: &e})
-	}
+	out, scr, live, write := s.watched(t, false)
 	said := out.Len()
 	silent := func(long time.Duration, over bool) {
 		t.Helper()
