@@ -57,7 +57,7 @@ func newBed(t *testing.T, world driver.Performer) *bed {
 	return b
 }
 
-// small is a small run for the goal of a request, whatever else it says.
+// small is a small run for the goal of a request; it ignores the rest of the request.
 func small(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
 	return pawl.RunSpec{

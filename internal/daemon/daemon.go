@@ -20,7 +20,7 @@ type Engine interface {
 	Driven(run pawl.RunID) bool
 	// Money returns what a run that is driven has spent, holds and has lost; nil = it is not.
 	Money(run pawl.RunID) *pawl.Money
-	// Adopt lets a run go on that was interrupted. [pawl.CodeUnavailable] or [pawl.CodeKey] means that
+	// Adopt continues a run that was interrupted. [pawl.CodeUnavailable] or [pawl.CodeKey] means that
 	// it may, once somebody hands over what it needs.
 	Adopt(ctx context.Context, run pawl.RunID) error
 	// Drain lets what is under way finish, until ctx ends, and begins nothing more.

@@ -130,7 +130,7 @@ func Reference() string { return strictyaml.Reference(new(file).fields) }
 // loader finds recipes in folders, strongest first, the built-in one last.
 type loader struct {
 	dirs []fs.FS
-	read func(dir int, file string) // is told of each file that is used; nil = nobody is
+	read func(dir int, file string) // is called with each file that is used; it may be nil
 }
 
 // used tells that a file of a folder is used.

@@ -279,7 +279,7 @@ func TestContinues(t *testing.T) {
 	w.refused(pawl.StartRequest{Task: "009-empty"}, pawl.CodeState, "task", "does not say what it is about")
 }
 
-// What a task goes on with that has only a folder follows from what recipes say.
+// A task that has only a folder continues with the recipe that its folder fits.
 func TestRecipeOfAFolder(t *testing.T) {
 	for configured, want := range map[string]string{"pawl": "coherence", "loopr": "coherence", "mine": "mine", "other": "coherence"} {
 		w := newWorld(t, ".pawl/recipes/mine.yaml", "extends: taskloop\nrecords: true\n", ".pawl/recipes/other.yaml", "extends: coherence\nrecords: false\n")

@@ -368,7 +368,7 @@ func number(id pawl.RunID) string {
 	return num
 }
 
-// coarse is how long something has been at work, for people: coarse, so that little is drawn anew.
+// coarse is how long something has been active, for people: coarse, so that little is redrawn.
 func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -114,7 +114,7 @@ func (t teller) tellLimit() string {
 func (k *Look) lookLimit(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.LimitReached:
-		if k.Tone = ToneBad; b.Limit == pawl.LimitLoops || b.Limit == pawl.LimitRetries { // others are at work; the reason for the stop says it
+		if k.Tone = ToneBad; b.Limit == pawl.LimitLoops || b.Limit == pawl.LimitRetries { // others are active; the reason for the stop says it
 			k.Level = Normal
 		}
 	case *pawl.BudgetWarned:

@@ -22,7 +22,7 @@ const (
 	ToneGood
 	ToneWarning
 	ToneBad
-	ToneActive // it is at work now
+	ToneActive // it is active now
 )
 
 // Look says how the line of an event looks.

@@ -450,7 +450,7 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		if r.Outcome == pawl.OutcomeUnverified {
 			t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
 		}
-		if r.Start.Begin == "" { // else it has judged a merge, which goes on
+		if r.Start.Begin == "" { // otherwise it has judged a merge, which pawl merge finishes
 			t.line("Merge:   pawl merge %s", string(r.ID))
 		}
 	default:

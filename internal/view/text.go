@@ -112,7 +112,7 @@ func Iterations(n, limit int) string {
 }
 
 // Age returns how long ago something was started, in its largest unit, as every face has it below
-// AGE. How long something was at work is below TIME.
+// AGE. How long something was active is below TIME.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

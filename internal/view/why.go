@@ -171,7 +171,7 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 	var events []pawl.Seq
 	failed := false
 	for _, s := range it.Sessions {
-		if it.End != nil && it.End.Outcome.Succeeded() { // whatever ended early was judged all the same
+		if it.End != nil && it.End.Outcome.Succeeded() { // what ended early was judged anyway
 			break
 		}
 		if s.Purpose == pawl.ForStep && s.End != nil && s.End.Result != pawl.SessionDone && s.End.Result != pawl.SessionAbandoned {

@@ -18,7 +18,7 @@ import (
 
 // resolve finds out which known task the goal means. done reports that there is
 // nothing left to do: its run was followed, or it is not clear which one is meant.
-// Otherwise a new run is to be started: of the task of the request, or of new work.
+// Otherwise the caller starts a new run: of the request's task, or of new work.
 func (o *options) resolve(cmd *cobra.Command, app *cli.App, goal *string) (done bool, err error) {
 	ctx := cmd.Context()
 	var known []cli.KnownTask
@@ -84,7 +84,7 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
 }
 
-// limited are the flags of what can change while a run goes on.
+// limited are the flags of the limits, which can change while a run is active.
 var limited = []string{"max-iterations", "budget", "max-tokens", "max-time"}
 
 // fixed are the flags that say what a run starts with.

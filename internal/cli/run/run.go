@@ -31,7 +31,7 @@ type options struct {
 	verbose    bool
 	fresh      bool // new work, whatever it sounds like
 
-	shown pawl.StartPreview // what the user was told of last
+	shown pawl.StartPreview // the preview that the user was shown last
 }
 
 // New is the command.
@@ -150,7 +150,7 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	}
 }
 
-// start says what there is to be warned of, and starts the run.
+// start prints the warnings and starts the run.
 func (o *options) start(ctx context.Context, app *cli.App) (s *cli.Session, info pawl.RunInfo, err error) {
 	s, err = app.With(ctx, cli.Steer, func(s *cli.Session) error {
 		preview, err := s.Preview(ctx, o.req)

@@ -38,7 +38,7 @@ func (d *Driver) waits(job driver.Job, since time.Time, lacks string) *waiter {
 	return (&waiter{d: d, job: job, after: sayAfter, since: since, lacks: lacks}).begin()
 }
 
-// listens begins to tell that a model sends nothing; [waiter.heard] begins anew.
+// listens starts to watch for a silent model; [waiter.heard] restarts the watch.
 func (d *Driver) listens(job driver.Job, do *pawl.CallModel) *waiter {
 	model := ""
 	if do.Tier >= 1 && do.Tier <= len(job.Settings.Models) {

@@ -200,7 +200,7 @@ func (s *suite) calls(t *testing.T) {
 		diff(t, "stop", pawl.StopToolUse, reply.Stop)
 		diff(t, "deltas", []pawl.ModelDelta{{Tool: "write"}}, deltas)
 
-		// What is not shown is heard all the same: each piece of the arguments.
+		// Heard is called for what is not shown, too: each piece of the arguments.
 		heard := 0
 		if _, err := f.model.Call(t.Context(), ask("write it"), func(d pawl.ModelDelta) {
 			if d == (pawl.ModelDelta{}) {
