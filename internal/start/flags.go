@@ -30,7 +30,7 @@ func Flags(f *pawl.StartFlags) []Flag {
 	for i := range out {
 		tag := v.Type().Field(i).Tag
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
-		out[i] = Flag{Name: strings.ReplaceAll(name, "_", "-"), Field: "flags." + name, Usage: tag.Get("doc"), Word: tag.Get("word"), Key: tag.Get("key"), value: v.Field(i)}
+		out[i] = Flag{Name: strings.ReplaceAll(name, "_", "-"), Field: field(name), Usage: tag.Get("doc"), Word: tag.Get("word"), Key: tag.Get("key"), value: v.Field(i)}
 	}
 	return out
 }
