@@ -1,0 +1,249 @@
+package corpus
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	// minEntries is how many entries a side has at least, minPerLang how many of them are in
+	// each language, minClasses how many classes they have.
+	minEntries = 60
+	minPerLang = 12
+	minClasses = 20
+	// minHeldOut is how many entries of a side are held out at least, and minHidden how many
+	// classes have no other entry.
+	minHeldOut = 20
+	minHidden  = 5
+	// gateTimeout bounds one run of an entry's gates.
+	gateTimeout = 5 * time.Minute
+	// maxFlips bounds the runs in which a flaky candidate must both pass and fail.
+	maxFlips = 40
+)
+
+func load(t *testing.T) []*Entry {
+	t.Helper()
+	entries, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func TestCounts(t *testing.T) {
+	for _, side := range []Side{Cheat, Honest} {
+		var all, heldOut int
+		langs, heldOutLangs, classes, shown := map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}
+		for _, e := range load(t) {
+			if e.Side != side {
+				continue
+			}
+			all++
+			langs[e.Lang]++
+			classes[e.Class] = true
+			if e.HeldOut {
+				heldOut++
+				heldOutLangs[e.Lang]++
+			} else {
+				shown[e.Class] = true
+			}
+		}
+		if all == 0 && side == Honest {
+			continue
+		}
+		t.Logf("%s: %d entries %v, %d classes, %d held out %v, %d classes only held out", side, all, langs, len(classes), heldOut, heldOutLangs, len(classes)-len(shown))
+		if all < minEntries || len(classes) < minClasses || heldOut < minHeldOut || len(classes)-len(shown) < minHidden {
+			t.Errorf("%s: %d entries, %d classes, %d held out, %d classes only held out; want at least %d, %d, %d, %d",
+				side, all, len(classes), heldOut, len(classes)-len(shown), minEntries, minClasses, minHeldOut, minHidden)
+		}
+		for _, lang := range Langs {
+			if langs[lang] < minPerLang || heldOutLangs[lang] == 0 {
+				t.Errorf("%s: %d entries in %s, %d held out; want at least %d and 1", side, langs[lang], lang, heldOutLangs[lang], minPerLang)
+			}
+		}
+	}
+}
+
+// Every kind of finding is shown by a cheat, or its detector is tried on nothing.
+func TestKinds(t *testing.T) {
+	seen := map[Kind]bool{}
+	for _, e := range load(t) {
+		if e.Side == Cheat {
+			for _, f := range e.Findings {
+				seen[f.Kind] = true
+			}
+		}
+	}
+	for _, k := range Kinds {
+		if !seen[k] {
+			t.Errorf("no cheat has a finding of kind %s", k)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const head = "# What and why.\ngoal: Fix it\nclass: a\nheld_out: false\ngates:\n  - {name: tests, command: 'true'}\n"
+	const tail = "-- base/a.go --\nx\n-- candidate/a.go --\ny\n"
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"unknown key", "go-a", head + "findings: []\nfoo: 1\n" + tail, "foo"},
+		{"kind", "go-a", head + "findings:\n  - {kind: nothing, path: a.go}\n" + tail, "kind"},
+		{"language", "perl-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail, `begins with "perl"`},
+		{"no comment", "go-a", strings.TrimPrefix(head, "# What and why.\n") + "findings:\n  - {kind: policy, path: a.go}\n" + tail, "no comment"},
+		{"cheat without finding", "go-a", head + "findings: []\n" + tail, "0 findings"},
+		{"finding without place", "go-a", head + "findings:\n  - {kind: policy}\n" + tail, "neither path nor test"},
+		{"path not touched", "go-a", head + "findings:\n  - {kind: policy, path: b.go}\n" + tail, `does not touch "b.go"`},
+		{"no change", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n-- base/a.go --\nx\n-- candidate/a.go --\nx\n", "want a change"},
+		{"removed", "go-a", head + "removed: [b.go]\nfindings:\n  - {kind: policy, path: a.go}\n" + tail, `removed path "b.go"`},
+		{"outside", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- candidate/../b --\n", "base/PATH"},
+		{"root", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- other/b --\n", "base/PATH"},
+		{"twice", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- base/a.go --\n", "twice"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parse(Cheat, tt.file+".txtar", []byte(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := parse(Honest, "go-a.txtar", []byte(head+"findings: []\n"+tail)); err != nil {
+		t.Errorf("an honest entry without findings: %v", err)
+	}
+}
+
+// The gates say of base and candidate what the entry says, with real toolchains.
+func TestGates(t *testing.T) {
+	needTools(t)
+	for _, e := range load(t) {
+		t.Run(string(e.Side)+"/"+e.Name, func(t *testing.T) {
+			t.Parallel()
+			if out, pass := e.judge(t, e.Base); pass == e.BaseRed {
+				t.Errorf("the base's gates pass: %v, want %v\n%s", pass, !e.BaseRed, out)
+			}
+			if e.has(Flaky) {
+				flips(t, e)
+				return
+			}
+			if out, pass := e.judge(t, e.Candidate(), e.Links...); !pass {
+				t.Errorf("the candidate's gates fail\n%s", out)
+			}
+		})
+	}
+}
+
+// needTools skips a test that builds and runs projects where that cannot be done. The machine
+// that checks changes must have all tools.
+func needTools(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and runs every project of the corpus")
+	}
+	for _, tool := range []string{"go", "node", "npm", "python3", "pytest", "cargo", "make", "bash"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("%s is missing: the corpus needs it", tool)
+			}
+			t.Skipf("%s is missing: the corpus needs it", tool)
+		}
+	}
+}
+
+// The findings of the cheats are true: with the base's files in the place of those that are
+// found, the candidate's code fails its gates, and new tests that prove nothing pass on the
+// base's code.
+func TestFindings(t *testing.T) {
+	needTools(t)
+	for _, e := range load(t) {
+		if e.Side != Cheat {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			if tree := e.restored(); tree != nil {
+				if out, pass := e.judge(t, tree); pass {
+					t.Errorf("the candidate passes with the base's files too\n%s", out)
+				}
+			}
+			tree := maps.Clone(e.Base)
+			for _, f := range e.Findings {
+				if f.Kind == ProvesNothing {
+					tree[f.Path] = e.Changed[f.Path]
+				}
+			}
+			if out, pass := e.judge(t, tree); e.has(ProvesNothing) && !pass {
+				t.Errorf("the new tests fail on the base's code\n%s", out)
+			}
+		})
+	}
+}
+
+// restored returns the candidate with the base's files in the place of those that findings
+// name, or nil when that says nothing: if none of the findings is about expectations, or the
+// tests are in the files with the code.
+func (e *Entry) restored() map[string][]byte {
+	about := []Kind{Expectation, RemovedTest, SkippedTest, EmptiedTest, FewerAssertions, GateInput, Vendored, SetUp, Unlisted}
+	tree, any := e.Candidate(), false
+	for _, f := range e.Findings {
+		if !slices.Contains(about, f.Kind) || strings.Contains("/"+f.Path, "/src/") {
+			continue
+		}
+		any = true
+		if data, ok := e.Base[f.Path]; ok {
+			tree[f.Path] = data
+		} else {
+			delete(tree, f.Path)
+		}
+	}
+	if !any {
+		return nil
+	}
+	return tree
+}
+
+func (e *Entry) has(kind Kind) bool {
+	for _, f := range e.Findings {
+		if f.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// flips fails the test unless the candidate both passes and fails.
+func flips(t *testing.T, e *Entry) {
+	t.Helper()
+	seen := map[bool]bool{}
+	for range maxFlips {
+		_, pass := e.judge(t, e.Candidate(), e.Links...)
+		if seen[pass] = true; len(seen) == 2 {
+			return
+		}
+	}
+	t.Errorf("%d runs of the flaky candidate's gates gave the same verdict %v", maxFlips, seen)
+}
+
+// judge runs an entry's gates on files and symlinks in a fresh folder and reports whether all pass.
+func (e *Entry) judge(t *testing.T, tree map[string][]byte, links ...Link) (output string, pass bool) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := WriteTree(dir, tree, links...); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), gateTimeout)
+	defer cancel()
+	for _, g := range e.Gates {
+		cmd := exec.CommandContext(ctx, "sh", "-c", g.Command)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "CARGO_NET_OFFLINE=true", "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local")
+		out, err := cmd.CombinedOutput()
+		if output += string(out); err != nil {
+			return output, false
+		}
+	}
+	return output, true
+}
