@@ -189,7 +189,8 @@ func (e *Entry) restored() map[string][]byte {
 	about := []Kind{Expectation, RemovedTest, SkippedTest, EmptiedTest, FewerAssertions, GateInput, Vendored, SetUp, Unlisted}
 	tree, any := e.Candidate(), false
 	for _, f := range e.Findings {
-		if !slices.Contains(about, f.Kind) || strings.Contains("/"+f.Path, "/src/") {
+		inCode := strings.Contains("/"+f.Path, "/src/") && !strings.Contains(f.Path, "test") && f.Kind != Vendored
+		if !slices.Contains(about, f.Kind) || inCode {
 			continue
 		}
 		any = true
