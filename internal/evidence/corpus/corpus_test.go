@@ -183,7 +183,7 @@ func TestFindings(t *testing.T) {
 }
 
 // restored returns the candidate with the base's files in the place of those that findings
-// name, or nil when that says nothing: if none of the findings is about expectations, or the
+// name, and with the tests that it removed, or nil when that says nothing: if none of the findings is about expectations, or the
 // tests are in the files with the code.
 func (e *Entry) restored() map[string][]byte {
 	about := []Kind{Expectation, RemovedTest, SkippedTest, EmptiedTest, FewerAssertions, GateInput, Vendored, SetUp, Unlisted}
@@ -202,6 +202,11 @@ func (e *Entry) restored() map[string][]byte {
 	}
 	if !any {
 		return nil
+	}
+	for _, p := range e.Removed {
+		if strings.Contains(p, "test") {
+			tree[p] = e.Base[p]
+		}
 	}
 	return tree
 }
