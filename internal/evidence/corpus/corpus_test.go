@@ -2,9 +2,12 @@ package corpus
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +105,9 @@ func TestParseErrors(t *testing.T) {
 		{"removed", "go-a", head + "removed: [b.go]\nfindings:\n  - {kind: policy, path: a.go}\n" + tail, `removed path "b.go"`},
 		{"outside", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- candidate/../b --\n", "base/PATH"},
 		{"root", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- other/b --\n", "base/PATH"},
+		{"no gates", "go-a", strings.Replace(head, "\n  - {name: tests, command: 'true'}", " []", 1) + "findings:\n  - {kind: policy, path: a.go}\n" + tail, "0 gates"},
+		{"link on a file", "go-a", head + "links: [{path: a.go, target: /etc}]\nfindings:\n  - {kind: policy, path: a.go}\n" + tail, `link "a.go"`},
+		{"link outside", "go-a", head + "links: [{path: ../b, target: /etc}]\nfindings:\n  - {kind: policy, path: a.go}\n" + tail, `link "../b"`},
 		{"twice", "go-a", head + "findings:\n  - {kind: policy, path: a.go}\n" + tail + "-- base/a.go --\n", "twice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,6 +119,40 @@ func TestParseErrors(t *testing.T) {
 	}
 	if _, err := parse(Honest, "go-a.txtar", []byte(head+"findings: []\n"+tail)); err != nil {
 		t.Errorf("an honest entry without findings: %v", err)
+	}
+}
+
+func TestWriteCandidate(t *testing.T) {
+	e, err := parse(Cheat, "go-a.txtar", []byte("# Why,\n# in two lines.\ngoal: Fix it\nclass: a\nheld_out: true\nbase: red\n"+
+		"gates:\n  - {name: tests, command: 'true'}\nremoved: [b/old]\nlinks: [{path: c/link, target: ../../x}]\nfindings:\n  - {kind: policy, path: c/link}\n"+
+		"-- base/a --\n1\n-- base/b/old --\n-- base/b/run --\n#!/bin/sh\n-- candidate/a --\n2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Why != "Why, in two lines." || !e.HeldOut || !e.BaseRed {
+		t.Errorf("why %q, held out %v, base red %v", e.Why, e.HeldOut, e.BaseRed)
+	}
+	dir := t.TempDir()
+	if err := WriteTree(dir, e.Candidate(), e.Links...); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err = fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		got = append(got, fmt.Sprintf("%s %v", p, info.Mode()&(fs.ModeSymlink|0o100)))
+		return err
+	})
+	if want := []string{"a ----------", "b/run ---x------", "c/link L--x------"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("files %q (%v), want %q", got, err, want)
+	}
+	if a, err := os.ReadFile(filepath.Join(dir, "a")); err != nil || string(a) != "2\n" {
+		t.Errorf("a is %q (%v), want the candidate's", a, err)
+	}
+	if target, err := os.Readlink(filepath.Join(dir, "c/link")); err != nil || target != "../../x" {
+		t.Errorf("the link leads to %q (%v), want ../../x", target, err)
 	}
 }
 
