@@ -61,13 +61,13 @@ type GateJudged struct {
 	// Passed of Total tests, or criteria met.
 	Passed int `json:"passed"`
 	Total  int `json:"total"`
-	// Findings count by severity: critical, high, medium, low.
+	// Diagnostics count by severity: critical, high, medium, low.
 	Critical int `json:"critical,omitempty"`
 	High     int `json:"high,omitempty"`
 	Medium   int `json:"medium,omitempty"`
 	Low      int `json:"low,omitempty"`
 	// Failing, Found and Error are fingerprints of the set of failing tests or
-	// unmet criteria, of the set of findings and of the normalised error; 0 = none.
+	// unmet criteria, of the set of diagnostics and of the normalised error; 0 = none.
 	Failing uint64 `json:"failing,omitempty"`
 	Found   uint64 `json:"found,omitempty"`
 	Error   uint64 `json:"error,omitempty"`

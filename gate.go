@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -125,8 +126,8 @@ type GateReport struct {
 	Skipped int `json:"skipped,omitempty"`
 	// Tests are the single results where the format has them, sorted by name.
 	Tests []TestResult `json:"tests,omitempty"`
-	// Findings are what a linter or scanner found, where the format has them.
-	Findings []Finding `json:"findings,omitempty"`
+	// Diagnostics are what a linter or scanner found, where the format has them.
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 	// Inventory lists what the candidate lost against the base: tests removed or newly skipped.
 	Inventory []string `json:"inventory,omitempty"`
 	// Flaky names the tests that came out differently on the same commit; among Tests
@@ -144,6 +145,22 @@ type GateReport struct {
 	ExitCode int           `json:"exit_code"`
 	Output   string        `json:"output,omitempty"` // cut to the output limit
 	Duration time.Duration `json:"duration"`
+}
+
+// UnmarshalJSON reads a report. What linters and scanners found was called findings before.
+func (r *GateReport) UnmarshalJSON(data []byte) error {
+	type plain GateReport
+	in := struct {
+		*plain
+		Findings []Diagnostic `json:"findings"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if len(r.Diagnostics) == 0 {
+		r.Diagnostics = in.Findings
+	}
+	return nil
 }
 
 // TestStatus is the result of one test.
@@ -164,7 +181,7 @@ type TestResult struct {
 	Output string `json:"output,omitempty"`
 }
 
-// Severity grades a finding.
+// Severity grades a diagnostic.
 type Severity string
 
 // The severities. Critical halts, high and medium fail, low passes and is listed.
@@ -175,8 +192,8 @@ const (
 	SeverityLow      Severity = "low"
 )
 
-// Finding is one result of a scanner or linter.
-type Finding struct {
+// Diagnostic is one result of a scanner or linter.
+type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	Rule     string   `json:"rule,omitempty"`
 	File     string   `json:"file,omitempty"`

@@ -243,7 +243,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	a := ladder.Attempt{
 		N: b.N, Failed: b.Decision != pawl.DecideComplete && !b.Mends, Mends: b.Mends,
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
-		Security: verdict.Findings(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
+		Security: verdict.Diagnostics(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
 	l.inbox.ForgetTold()
 	// A failure that no gate has named is kept for the next attempt's prompt.

@@ -114,7 +114,7 @@ func objections(rep, base *pawl.GateReport) string {
 	for _, lost := range rep.Inventory {
 		fmt.Fprintf(&rest, "no longer runs: %s\n", lost)
 	}
-	for _, f := range rep.Findings {
+	for _, f := range rep.Diagnostics {
 		rest.WriteString(finding(f))
 	}
 	text := fresh.String() + rest.String() + old.String()
@@ -124,7 +124,7 @@ func objections(rep, base *pawl.GateReport) string {
 	return strings.TrimLeft(text, "\n")
 }
 
-func finding(f pawl.Finding) string {
+func finding(f pawl.Diagnostic) string {
 	words := []string{string(f.Severity)}
 	switch {
 	case f.File != "" && f.Line > 0:

@@ -135,7 +135,7 @@ func TestImplementationAfterFailure(t *testing.T) {
 	do.Commit, do.Base, do.History = "head", "base", history
 	do.RedAtBase = []pawl.Input{{Name: "tests", Blob: w.MustKeep(t, redTests)}}
 	do.Feedback = append(feedback(w, t), pawl.Feedback{From: "lint", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, pawl.GateReport{
-		Verdict: pawl.VerdictFail, Reason: "2 errors", Findings: []pawl.Finding{
+		Verdict: pawl.VerdictFail, Reason: "2 errors", Diagnostics: []pawl.Diagnostic{
 			{Severity: pawl.SeverityHigh, Rule: "errcheck", File: "auth/login.go", Line: 12, Message: "the error is dropped"},
 			{Severity: pawl.SeverityMedium, Message: "the folder has no package comment"}}})},
 		pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: "implement: it used all 20 turns"})

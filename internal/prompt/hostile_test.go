@@ -72,7 +72,7 @@ func TestNothingLeavesItsPlace(t *testing.T) {
 				map[string]any{"id": text("id"), "status": "fail", "gap": text("gap")}}})},
 			{From: "tests", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, pawl.GateReport{Verdict: pawl.VerdictFail, Reason: text("reason"),
 				Output: text("output"), Tests: []pawl.TestResult{{Name: text("test"), Status: pawl.TestFail, Output: text("test output")}},
-				Findings: []pawl.Finding{{Severity: "high", File: text("file"), Message: text("message")}}})},
+				Diagnostics: []pawl.Diagnostic{{Severity: "high", File: text("file"), Message: text("message")}}})},
 		}
 		do.Inputs = []pawl.Input{
 			{Name: "assessment", Blob: w.MustKeep(t, map[string]any{text("key"): text("value"), "list": []any{text("item")}})},

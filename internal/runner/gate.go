@@ -191,9 +191,9 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, b
 	}
 	out.Met, out.Duration = kept.Met, kept.Duration
 	out.Missing, out.Lacks = brief.Cut(kept.Missing, 100), brief.Cut(kept.Lacks, 100)
-	count(out, kept.Findings)
+	count(out, kept.Diagnostics)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
-		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))
+		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Diagnostics))
 		if kept.Error != "" {
 			out.Error = fingerprint([]string{hexes.ReplaceAllString(kept.Error, "")})
 		}
@@ -270,7 +270,7 @@ func verdictOf(v pawl.Verdict) pawl.Verdict {
 	return pawl.VerdictFail
 }
 
-func count(out *pawl.GateJudged, findings []pawl.Finding) {
+func count(out *pawl.GateJudged, findings []pawl.Diagnostic) {
 	for _, f := range findings {
 		switch f.Severity {
 		case pawl.SeverityCritical:
@@ -305,7 +305,7 @@ var numbers = regexp.MustCompile(`(^|[\s(:,])[0-9]+\b`)
 var hexes = regexp.MustCompile(`[0-9a-f]{16,}|[a-f#]{10,}`)
 
 // found tells findings apart by all but where in their file they are.
-func found(findings []pawl.Finding) []string {
+func found(findings []pawl.Diagnostic) []string {
 	var out []string
 	for _, f := range findings {
 		message := numbers.ReplaceAllString(hexes.ReplaceAllString(f.Message, ""), "${1}0")

@@ -266,21 +266,21 @@ func TestJudged(t *testing.T) {
 			t.Errorf("%.20q is judged %s, want %s", said, got.Verdict, want)
 		}
 	}
-	f := func(s pawl.Severity, message string) pawl.Finding {
-		return pawl.Finding{Severity: s, Message: message, File: "a.go", Line: 3}
+	f := func(s pawl.Severity, message string) pawl.Diagnostic {
+		return pawl.Diagnostic{Severity: s, Message: message, File: "a.go", Line: 3}
 	}
-	got := judge(pawl.GateReport{Verdict: pawl.VerdictFail, Partial: true, Findings: []pawl.Finding{
+	got := judge(pawl.GateReport{Verdict: pawl.VerdictFail, Partial: true, Diagnostics: []pawl.Diagnostic{
 		f("critical", "a"), f("high", "b"), f("high", "c"), f("medium", "d"), f("low", "e"), f("none", "f")}})
 	if got.Critical != 1 || got.High != 2 || got.Medium != 1 || got.Low != 1 || !got.Partial || !got.Optional || got.Kind != pawl.GateSecurity {
 		t.Errorf("judged %+v", got)
 	}
 
 	prints := func(messages ...string) uint64 {
-		var all []pawl.Finding
+		var all []pawl.Diagnostic
 		for _, m := range messages {
 			all = append(all, f("high", m))
 		}
-		return judge(pawl.GateReport{Verdict: pawl.VerdictFail, Findings: all}).Found
+		return judge(pawl.GateReport{Verdict: pawl.VerdictFail, Diagnostics: all}).Found
 	}
 	if prints("a", "b") != prints("b", "a") || prints("a", "a") != prints("a") || prints("x at line 3, column 4") != prints("x at line 14, column 1") {
 		t.Error("the same findings differ")

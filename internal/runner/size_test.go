@@ -193,10 +193,10 @@ func TestHostileReports(t *testing.T) {
 			rep.Tests = append(rep.Tests, pawl.TestResult{Name: fmt.Sprint(i, text("test")), Status: pawl.TestFail})
 		}
 		for i := range rapid.SampledFrom([]int{0, 1, 100}).Draw(rt, "findings") {
-			rep.Findings = append(rep.Findings, pawl.Finding{Severity: "high", Message: fmt.Sprint(i, text("message")), Rule: text("rule")})
+			rep.Diagnostics = append(rep.Diagnostics, pawl.Diagnostic{Severity: "high", Message: fmt.Sprint(i, text("message")), Rule: text("rule")})
 		}
 		got := must[*pawl.GateJudged](rt, w, &pawl.RunGate{Gate: w.job.Settings.Gates[0].Name, Commit: w.base})
-		if got.Verdict != pawl.VerdictFail || (got.Failing == 0) != (len(rep.Tests) == 0) || got.High != len(rep.Findings) {
+		if got.Verdict != pawl.VerdictFail || (got.Failing == 0) != (len(rep.Tests) == 0) || got.High != len(rep.Diagnostics) {
 			rt.Fatalf("judged %+v", got)
 		}
 	})

@@ -410,7 +410,7 @@ func (m *Model) evidence(h pawl.Hash, width int) []row {
 		return []row{say(dim, "  "+text)}
 	}
 	var g pawl.GateReport
-	if json.Unmarshal([]byte(text), &g) != nil || g.Output == "" && len(g.Tests)+len(g.Findings) == 0 {
+	if json.Unmarshal([]byte(text), &g) != nil || g.Output == "" && len(g.Tests)+len(g.Diagnostics) == 0 {
 		return m.pen.texts(normal, "  ", readable(text), width)
 	}
 	var out []row
@@ -420,7 +420,7 @@ func (m *Model) evidence(h pawl.Hash, width int) []row {
 			out = append(out, m.pen.texts(normal, "    ", strings.TrimRight(t.Output, "\n"), width)...)
 		}
 	}
-	for _, f := range g.Findings {
+	for _, f := range g.Diagnostics {
 		out = append(out, m.pen.texts(yellow, "  ", fmt.Sprintf("%s %s:%d %s %s", f.Severity, f.File, f.Line, f.Rule, f.Message), width)...)
 	}
 	return append(out, m.pen.texts(normal, "  ", strings.TrimRight(g.Output, "\n"), width)...)

@@ -23,7 +23,7 @@ func objections(evidence []byte) []string {
 			all = append(all, t.Name)
 		}
 	}
-	for _, f := range g.Findings {
+	for _, f := range g.Diagnostics {
 		at := f.File
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", f.File, f.Line)

@@ -107,7 +107,7 @@ func decided(it *Iteration) (decision, reason string) {
 type tally struct {
 	verdict       pawl.Verdict // empty when none ran
 	passed, total int
-	// Findings by severity.
+	// Diagnostics by severity.
 	critical, high, medium, low int
 	partial, redAtBase          bool
 	person                      bool     // a person let it pass

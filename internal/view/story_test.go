@@ -328,7 +328,7 @@ func halted(tb testing.TB) *story {
 	s.gate(pawl.GateJudged{Gate: "types", Verdict: pawl.VerdictFail, Reason: "timed out after 2m", Partial: true, High: 2})
 	s.gate(pawl.GateJudged{Gate: "lint", Verdict: pawl.VerdictPass, RedAtBase: true, Reason: "3 findings, all on the base too", Medium: 3})
 	s.gate(pawl.GateJudged{Gate: "security", Verdict: pawl.VerdictHalt, Reason: "a key in login.go", Critical: 1, Low: 2, Evidence: s.blob(s.json(pawl.GateReport{
-		Verdict: pawl.VerdictHalt, Findings: []pawl.Finding{{Severity: pawl.SeverityCritical, File: "login.go", Line: 7, Message: "hard-coded key"}}}))})
+		Verdict: pawl.VerdictHalt, Diagnostics: []pawl.Diagnostic{{Severity: pawl.SeverityCritical, File: "login.go", Line: 7, Message: "hard-coded key"}}}))})
 	const why = "security halts: a key in login.go"
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictHalt, Decision: pawl.DecideHalt, Reason: why, Outcome: pawl.OutcomeHalted,
 		Errors: []string{"security: a key in login.go", "types: timed out after 2m"}})

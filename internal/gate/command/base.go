@@ -152,20 +152,20 @@ func (j *judgement) sameUnnamed(r *pawl.GateReport) bool {
 	return j.reading.Failed <= j.req.Base.Failed && r.Error == j.req.Base.Error
 }
 
-func findingKey(f pawl.Finding) string {
+func findingKey(f pawl.Diagnostic) string {
 	return f.Rule + "\x00" + f.File + "\x00" + Normalise(f.Message)
 }
 
-func (j *judgement) compareFindings(r *pawl.GateReport, failing []pawl.Finding) {
+func (j *judgement) compareFindings(r *pawl.GateReport, failing []pawl.Diagnostic) {
 	if j.reading.FindingsLeftOut > 0 {
 		r.Reason += "; too many findings to compare with the base"
 		return
 	}
 	there := map[string]int{}
-	for _, f := range j.req.Base.Findings {
+	for _, f := range j.req.Base.Diagnostics {
 		there[findingKey(f)]++
 	}
-	var fresh, old []pawl.Finding
+	var fresh, old []pawl.Diagnostic
 	for _, f := range failing {
 		if key := findingKey(f); there[key] > 0 {
 			there[key]--

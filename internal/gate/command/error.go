@@ -116,7 +116,7 @@ func failureText(r *pawl.GateReport, names []string) string {
 	return b.String()
 }
 
-func findingsText(findings []pawl.Finding) string {
+func findingsText(findings []pawl.Diagnostic) string {
 	var b strings.Builder
 	for _, f := range findings[:min(len(findings), 10)] {
 		b.WriteString(strings.TrimSpace(f.File+" "+f.Rule+" "+f.Message) + "\n")

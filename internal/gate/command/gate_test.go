@@ -254,12 +254,12 @@ func TestSecurityGate(t *testing.T) {
 	want(t, MustJudge(t, security, play(0, sarif(result("R1", "4.0"))), nil), pawl.VerdictFail, "1 medium finding: a.go:7: R1: R1 found")
 	low := MustJudge(t, security, play(1, sarif(result("R1", "3.9"))), nil)
 	want(t, low, pawl.VerdictPass, "1 low finding: a.go:7: R1: R1 found")
-	if len(low.Findings) != 1 {
+	if len(low.Diagnostics) != 1 {
 		t.Error("the low finding is not listed")
 	}
 	want(t, MustJudge(t, security, play(1, sarif()), nil), pawl.VerdictFail, "exit 1: "+sarif())
 	npm := `{"auditReportVersion":2,"vulnerabilities":{"left-pad":{"name":"left-pad","severity":"low","via":[{"source":1,"name":"left-pad","title":"pads","severity":"low"}],"effects":[],"range":"*","nodes":[]}},"metadata":{"vulnerabilities":{"low":1,"total":1}}}`
-	if r := MustJudge(t, security, play(1, npm), nil); r.Verdict != pawl.VerdictPass || len(r.Findings) != 1 {
+	if r := MustJudge(t, security, play(1, npm), nil); r.Verdict != pawl.VerdictPass || len(r.Diagnostics) != 1 {
 		t.Errorf("a low finding of npm audit: got %s: %s", r.Verdict, r.Reason)
 	}
 	want(t, MustJudge(t, security, play(1, "cannot fetch the database\n"), nil), pawl.VerdictFail, "exit 1: cannot fetch the database")
@@ -429,22 +429,22 @@ func TestExitCodesOfTools(t *testing.T) {
 }
 
 func TestFindingsAreTold(t *testing.T) {
-	finding := func(s pawl.Severity, message string) pawl.Finding {
-		return pawl.Finding{Severity: s, Message: message}
+	finding := func(s pawl.Severity, message string) pawl.Diagnostic {
+		return pawl.Diagnostic{Severity: s, Message: message}
 	}
 	low, medium, high, critical := finding(pawl.SeverityLow, "low"), finding(pawl.SeverityMedium, "medium"), finding(pawl.SeverityHigh, "high"), finding(pawl.SeverityCritical, "critical")
 	for _, c := range []struct {
 		kind     pawl.GateKind
-		findings []pawl.Finding
+		findings []pawl.Diagnostic
 		want     string
 	}{
-		{pawl.GateLint, []pawl.Finding{low}, "1 note: low"},
-		{pawl.GateLint, []pawl.Finding{low, medium}, "2 warnings: medium; low"},
-		{pawl.GateLint, []pawl.Finding{low, medium, high}, "3 errors: high; medium; low"},
-		{pawl.GateLint, []pawl.Finding{low, low, medium, high}, "4 errors: high; medium; low (and 1 more)"},
-		{pawl.GateSecurity, []pawl.Finding{low}, "1 low finding: low"},
-		{pawl.GateSecurity, []pawl.Finding{low, critical}, "1 critical, 1 low findings: critical; low"},
-		{pawl.GateSecurity, []pawl.Finding{low, medium, medium, high, critical}, "1 critical, 1 high, 2 medium, 1 low findings: critical; high; medium (and 2 more)"},
+		{pawl.GateLint, []pawl.Diagnostic{low}, "1 note: low"},
+		{pawl.GateLint, []pawl.Diagnostic{low, medium}, "2 warnings: medium; low"},
+		{pawl.GateLint, []pawl.Diagnostic{low, medium, high}, "3 errors: high; medium; low"},
+		{pawl.GateLint, []pawl.Diagnostic{low, low, medium, high}, "4 errors: high; medium; low (and 1 more)"},
+		{pawl.GateSecurity, []pawl.Diagnostic{low}, "1 low finding: low"},
+		{pawl.GateSecurity, []pawl.Diagnostic{low, critical}, "1 critical, 1 low findings: critical; low"},
+		{pawl.GateSecurity, []pawl.Diagnostic{low, medium, medium, high, critical}, "1 critical, 1 high, 2 medium, 1 low findings: critical; high; medium (and 2 more)"},
 	} {
 		j := &judgement{req: pawl.GateRequest{Spec: spec(c.kind)}}
 		if got := j.findingsReason(c.findings); got != c.want {

@@ -63,8 +63,8 @@ func order(s pawl.TestStatus) int {
 
 // boundFindings keeps the worst findings and returns how many it dropped.
 func (j *judgement) boundFindings(r *pawl.GateReport) (dropped int) {
-	findings := slices.Clone(r.Findings)
-	slices.SortStableFunc(findings, func(a, b pawl.Finding) int { return report.Grade(b.Severity) - report.Grade(a.Severity) })
+	findings := slices.Clone(r.Diagnostics)
+	slices.SortStableFunc(findings, func(a, b pawl.Diagnostic) int { return report.Grade(b.Severity) - report.Grade(a.Severity) })
 	size := 0
 	for i, f := range findings {
 		if size += jsonSize(f.File) + jsonSize(f.Rule) + jsonSize(f.Message) + 40; size > maxFindingBytes {
@@ -73,7 +73,7 @@ func (j *judgement) boundFindings(r *pawl.GateReport) (dropped int) {
 			break
 		}
 	}
-	r.Findings = findings
+	r.Diagnostics = findings
 	return dropped
 }
 

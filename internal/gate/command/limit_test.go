@@ -61,22 +61,22 @@ func TestBoundOutputs(t *testing.T) {
 func TestBoundFindings(t *testing.T) {
 	// Each finding takes 350 bytes of JSON: its texts, 28 more for each of the three, and 40.
 	const most = maxFindingBytes / 350
-	findings := func(n int) (all []pawl.Finding) {
+	findings := func(n int) (all []pawl.Diagnostic) {
 		for i := range n {
-			all = append(all, pawl.Finding{File: "f", Rule: "r", Message: fmt.Sprintf("%0224d", i), Severity: pawl.SeverityLow})
+			all = append(all, pawl.Diagnostic{File: "f", Rule: "r", Message: fmt.Sprintf("%0224d", i), Severity: pawl.SeverityLow})
 		}
 		return all
 	}
 	j := &judgement{}
-	r := pawl.GateReport{Findings: findings(most)}
-	if dropped := j.boundFindings(&r); dropped != 0 || len(r.Findings) != most {
+	r := pawl.GateReport{Diagnostics: findings(most)}
+	if dropped := j.boundFindings(&r); dropped != 0 || len(r.Diagnostics) != most {
 		t.Errorf("at the limit of findings, %d are dropped", dropped)
 	}
 	all := findings(most + 2)
 	all[most+1].Severity = pawl.SeverityHigh
-	r = pawl.GateReport{Findings: all}
-	if dropped := j.boundFindings(&r); dropped != 2 || len(r.Findings) != most || r.Findings[0].Severity != pawl.SeverityHigh || r.Findings[1] != all[0] {
-		t.Errorf("with two findings too many, %d are dropped, and the first of the other %d is %+v", dropped, len(r.Findings), r.Findings[0])
+	r = pawl.GateReport{Diagnostics: all}
+	if dropped := j.boundFindings(&r); dropped != 2 || len(r.Diagnostics) != most || r.Diagnostics[0].Severity != pawl.SeverityHigh || r.Diagnostics[1] != all[0] {
+		t.Errorf("with two findings too many, %d are dropped, and the first of the other %d is %+v", dropped, len(r.Diagnostics), r.Diagnostics[0])
 	}
 }
 
@@ -98,7 +98,7 @@ func TestBoundReason(t *testing.T) {
 // The reason counts what the reader left out and what the report leaves out in one number.
 func TestBoundReasonAddsUp(t *testing.T) {
 	j := &judgement{reading: report.Reading{LeftOut: 1, FindingsLeftOut: 2}}
-	r := pawl.GateReport{Tests: longNames(maxTestBytes/600 + 3), Findings: slices.Repeat([]pawl.Finding{{Message: strings.Repeat("x", maxFindingBytes)}}, 4)}
+	r := pawl.GateReport{Tests: longNames(maxTestBytes/600 + 3), Diagnostics: slices.Repeat([]pawl.Diagnostic{{Message: strings.Repeat("x", maxFindingBytes)}}, 4)}
 	if j.bound(&r); r.Reason != "; 4 more test results not listed; 6 more findings not listed" {
 		t.Errorf("got %q", r.Reason)
 	}
@@ -255,7 +255,7 @@ func TestNamesAreWhole(t *testing.T) {
 }
 
 func TestTell(t *testing.T) {
-	for want, f := range map[string]pawl.Finding{
+	for want, f := range map[string]pawl.Diagnostic{
 		"m":              {Message: "m"},
 		"R: m":           {Rule: "R", Message: "m"},
 		"a.go: R: m":     {File: "a.go", Rule: "R", Message: "m"},

@@ -152,10 +152,10 @@ func skippedNote(n int) string {
 }
 
 // findingsReason says such as "1 critical finding: GO-2024-1 in go.mod: …".
-func (j *judgement) findingsReason(findings []pawl.Finding) string {
+func (j *judgement) findingsReason(findings []pawl.Diagnostic) string {
 	s := j.findingsCount(findings) + ": "
 	sorted := slices.Clone(findings)
-	slices.SortStableFunc(sorted, func(a, b pawl.Finding) int { return report.Grade(b.Severity) - report.Grade(a.Severity) })
+	slices.SortStableFunc(sorted, func(a, b pawl.Diagnostic) int { return report.Grade(b.Severity) - report.Grade(a.Severity) })
 	var told []string
 	for _, f := range sorted[:min(3, len(sorted))] {
 		told = append(told, tell(f))
@@ -167,7 +167,7 @@ func (j *judgement) findingsReason(findings []pawl.Finding) string {
 	return s
 }
 
-func (j *judgement) findingsCount(findings []pawl.Finding) string {
+func (j *judgement) findingsCount(findings []pawl.Diagnostic) string {
 	if j.req.Spec.Kind != pawl.GateSecurity {
 		noun := "error"
 		if worst(findings) == pawl.SeverityMedium {
@@ -194,7 +194,7 @@ func (j *judgement) findingsCount(findings []pawl.Finding) string {
 	return strings.Join(parts, ", ") + " " + noun
 }
 
-func tell(f pawl.Finding) string {
+func tell(f pawl.Diagnostic) string {
 	s := cutText(f.Message, maxQuote)
 	if f.Rule != "" {
 		s = f.Rule + ": " + s
@@ -214,8 +214,8 @@ func (j *judgement) passReason() string {
 	if j.reading.Ran() > 0 {
 		parts = append(parts, testsPass(&j.reading))
 	}
-	if n := len(j.reading.Findings); n > 0 {
-		parts = append(parts, j.findingsReason(j.reading.Findings))
+	if n := len(j.reading.Diagnostics); n > 0 {
+		parts = append(parts, j.findingsReason(j.reading.Diagnostics))
 	} else if j.reading.Recognised() && len(parts) == 0 {
 		parts = append(parts, "nothing found")
 	}

@@ -46,7 +46,7 @@ func (j *judgement) report() pawl.GateReport {
 	r := pawl.GateReport{
 		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
 		Passed: j.reading.Passed, Failed: j.reading.Failed, Skipped: j.reading.Skipped,
-		Tests: j.reading.Tests, Findings: j.reading.Findings, Flaky: bounded(j.flaky),
+		Tests: j.reading.Tests, Diagnostics: j.reading.Diagnostics, Flaky: bounded(j.flaky),
 		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration, Met: j.res.Met,
 	}
 	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
@@ -112,9 +112,9 @@ func (j *judgement) timedOut() outcome {
 }
 
 // failing are the findings that this kind of gate does not let through.
-func (j *judgement) failing() []pawl.Finding {
-	var all []pawl.Finding
-	for _, f := range j.reading.Findings {
+func (j *judgement) failing() []pawl.Diagnostic {
+	var all []pawl.Diagnostic
+	for _, f := range j.reading.Diagnostics {
 		if tooSevere(j.req.Spec.Kind, f.Severity) {
 			all = append(all, f)
 		}
@@ -132,7 +132,7 @@ func tooSevere(kind pawl.GateKind, s pawl.Severity) bool {
 	return report.Grade(s) >= report.Grade(pawl.SeverityHigh)
 }
 
-func (j *judgement) findingsFail(failing []pawl.Finding) outcome {
+func (j *judgement) findingsFail(failing []pawl.Diagnostic) outcome {
 	o := failsComparably("%s", j.findingsReason(failing))
 	if j.req.Spec.Kind == pawl.GateSecurity && worst(failing) == pawl.SeverityCritical {
 		o.verdict = pawl.VerdictHalt // D-37, D-62
@@ -140,7 +140,7 @@ func (j *judgement) findingsFail(failing []pawl.Finding) outcome {
 	return o
 }
 
-func worst(findings []pawl.Finding) pawl.Severity {
+func worst(findings []pawl.Diagnostic) pawl.Severity {
 	var w pawl.Severity
 	for _, f := range findings {
 		if report.Grade(f.Severity) > report.Grade(w) {
@@ -158,7 +158,7 @@ func (j *judgement) explained() bool {
 		return true
 	}
 	structured := j.reading.Format == pawl.ReportSARIF || j.req.Spec.Kind == pawl.GateSecurity && j.reading.Format == pawl.ReportAuto
-	return structured && len(j.reading.Findings) > 0 && j.res.ExitCode < 124
+	return structured && len(j.reading.Diagnostics) > 0 && j.res.ExitCode < 124
 }
 
 func (j *judgement) exitFails() outcome {

@@ -51,11 +51,11 @@ func readNPMAudit(c *collector, text []byte) bool {
 		for _, name := range sortedKeys(a.Vulnerabilities) {
 			v := a.Vulnerabilities[name]
 			title, url := npmTitle(v.Via)
-			c.find(pawl.Finding{Severity: npmSeverity(v.Severity), Rule: url, File: "package.json", Message: name + " " + v.Range + ": " + title})
+			c.find(pawl.Diagnostic{Severity: npmSeverity(v.Severity), Rule: url, File: "package.json", Message: name + " " + v.Range + ": " + title})
 		}
 		for _, id := range sortedKeys(a.Advisories) {
 			v := a.Advisories[id]
-			c.find(pawl.Finding{Severity: npmSeverity(v.Severity), Rule: v.URL, File: "package.json", Message: v.Module + ": " + v.Title})
+			c.find(pawl.Diagnostic{Severity: npmSeverity(v.Severity), Rule: v.URL, File: "package.json", Message: v.Module + ": " + v.Title})
 		}
 	}
 	return found
@@ -123,7 +123,7 @@ func readGovulncheck(c *collector, text []byte) bool {
 	}
 	found := false
 	summaries := map[string]string{}
-	worst := map[string]pawl.Finding{}
+	worst := map[string]pawl.Diagnostic{}
 	for _, doc := range jsonDocuments(text) {
 		var m goVuln
 		if json.Unmarshal(doc, &m) != nil {
@@ -136,7 +136,7 @@ func readGovulncheck(c *collector, text []byte) bool {
 			summaries[m.OSV.ID] = m.OSV.Summary
 		case m.Finding != nil && len(m.Finding.Trace) > 0:
 			at := m.Finding.Trace[0]
-			f := pawl.Finding{Severity: pawl.SeverityLow, Rule: m.Finding.OSV, File: "go.mod", Message: at.Module + "@" + at.Version}
+			f := pawl.Diagnostic{Severity: pawl.SeverityLow, Rule: m.Finding.OSV, File: "go.mod", Message: at.Module + "@" + at.Version}
 			if at.Function != "" {
 				f.Severity = pawl.SeverityHigh
 				f.Message += " " + at.Function + " is called"
@@ -173,7 +173,7 @@ func readGovulncheckText(c *collector, lines []string) bool {
 			if i+1 < len(lines) {
 				summary = strings.TrimSpace(lines[i+1])
 			}
-			c.find(pawl.Finding{Severity: pawl.SeverityHigh, Rule: m[1], File: "go.mod", Message: summary})
+			c.find(pawl.Diagnostic{Severity: pawl.SeverityHigh, Rule: m[1], File: "go.mod", Message: summary})
 		}
 	}
 	return found

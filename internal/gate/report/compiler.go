@@ -37,7 +37,7 @@ func readCompiler(c *collector, lines []string) bool {
 		}
 		p.line(line)
 	}
-	return len(c.reading.Findings) > 0
+	return len(c.reading.Diagnostics) > 0
 }
 
 type compilerReader struct {
@@ -113,7 +113,7 @@ func levelOf(text string) (level, rule, message string) {
 }
 
 func (p *compilerReader) find(file, line, level, rule, message string) {
-	f := pawl.Finding{Rule: rule, File: strings.TrimPrefix(file, "./"), Message: message, Severity: pawl.SeverityHigh}
+	f := pawl.Diagnostic{Rule: rule, File: strings.TrimPrefix(file, "./"), Message: message, Severity: pawl.SeverityHigh}
 	f.Line, _ = strconv.Atoi(line)
 	switch level {
 	case "error", "fatal error":

@@ -11,8 +11,8 @@ import (
 // check holds what every reading promises, whatever was read.
 func check(t *testing.T, r Reading) {
 	t.Helper()
-	if len(r.Tests) > maxTests+maxFailures || len(r.Findings) > maxFindings {
-		t.Fatalf("%d tests and %d findings are beyond the limits", len(r.Tests), len(r.Findings))
+	if len(r.Tests) > maxTests+maxFailures || len(r.Diagnostics) > maxFindings {
+		t.Fatalf("%d tests and %d findings are beyond the limits", len(r.Tests), len(r.Diagnostics))
 	}
 	if r.Passed < 0 || r.Failed < 0 || r.Skipped < 0 {
 		t.Fatalf("counts below zero: %d, %d, %d", r.Passed, r.Failed, r.Skipped)
@@ -35,7 +35,7 @@ func check(t *testing.T, r Reading) {
 		Split(test.Name)
 		Parent(test.Name)
 	}
-	for _, f := range r.Findings {
+	for _, f := range r.Diagnostics {
 		if len(f.Message) > maxMessage || len(f.File) > maxName || Grade(f.Severity) == 0 || strings.ContainsAny(f.Message+f.File+f.Rule, "\n\x1b\x00") {
 			t.Fatalf("the finding %+v is beyond the limits", f)
 		}

@@ -104,14 +104,14 @@ func TestLimits(t *testing.T) {
 	}
 	c.add("late failure", pawl.TestFail, strings.Repeat("x", 10_000))
 	for range maxFindings {
-		c.find(pawl.Finding{Severity: pawl.SeverityLow})
+		c.find(pawl.Diagnostic{Severity: pawl.SeverityLow})
 	}
-	c.find(pawl.Finding{Severity: pawl.SeverityCritical, Message: strings.Repeat("m", 1000)})
+	c.find(pawl.Diagnostic{Severity: pawl.SeverityCritical, Message: strings.Repeat("m", 1000)})
 	r := c.finish(pawl.ReportTAP, "TAP")
 	if r.Passed != maxTests+10 || r.Failed != 1 || r.LeftOut != 10 || r.Complete() {
 		t.Errorf("%d passed, %d failed, %d left out", r.Passed, r.Failed, r.LeftOut)
 	}
-	if len(r.Findings) != maxFindings || r.FindingsLeftOut != 1 || r.Findings[maxFindings-1].Severity != pawl.SeverityCritical {
+	if len(r.Diagnostics) != maxFindings || r.FindingsLeftOut != 1 || r.Diagnostics[maxFindings-1].Severity != pawl.SeverityCritical {
 		t.Errorf("the critical finding was left out for a low one")
 	}
 	check(t, r)

@@ -55,7 +55,7 @@ func show(r Reading, output bool) string {
 			fmt.Fprintf(&b, "     | %s\n", line)
 		}
 	}
-	for _, f := range r.Findings {
+	for _, f := range r.Diagnostics {
 		fmt.Fprintf(&b, "%s %s:%d %s (%s)\n", f.Severity, f.File, f.Line, f.Message, f.Rule)
 	}
 	if len(r.Unfinished) > 0 {

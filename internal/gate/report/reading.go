@@ -31,8 +31,8 @@ type Reading struct {
 	// Tests are sorted by name, each name once. Besides tests there are the
 	// failures that belong to no test; see [IsWhole].
 	Tests []pawl.TestResult
-	// Findings are in the order of the report.
-	Findings []pawl.Finding
+	// Diagnostics are in the order of the report.
+	Diagnostics []pawl.Diagnostic
 	// Passed, Failed and Skipped count tests, also those that the report gives
 	// no name for. Failures of wholes are not among them.
 	Passed, Failed, Skipped int
@@ -188,23 +188,23 @@ func (c *collector) unfinished(name, output string) {
 	}
 }
 
-func (c *collector) find(f pawl.Finding) {
+func (c *collector) find(f pawl.Diagnostic) {
 	f.Rule = cut(clean(f.Rule), 100)
 	f.File = c.name(f.File)
 	f.Message = cut(clean(c.relative(f.Message)), maxMessage)
 	if f.Line < 0 {
 		f.Line = 0
 	}
-	if len(c.reading.Findings) >= maxFindings {
+	if len(c.reading.Diagnostics) >= maxFindings {
 		// A worse finding takes the place of a harmless one, so that the
 		// verdict stays right however long the list is.
 		if i := c.harmless(f.Severity); i >= 0 {
-			c.reading.Findings[i] = f
+			c.reading.Diagnostics[i] = f
 		}
 		c.reading.FindingsLeftOut++
 		return
 	}
-	c.reading.Findings = append(c.reading.Findings, f)
+	c.reading.Diagnostics = append(c.reading.Diagnostics, f)
 }
 
 // harmless is the index of the last finding graded below s; -1 when there is none.
@@ -212,8 +212,8 @@ func (c *collector) harmless(s pawl.Severity) int {
 	if s != pawl.SeverityCritical && s != pawl.SeverityHigh {
 		return -1
 	}
-	for i := len(c.reading.Findings) - 1; i >= 0; i-- {
-		if Grade(c.reading.Findings[i].Severity) < Grade(s) {
+	for i := len(c.reading.Diagnostics) - 1; i >= 0; i-- {
+		if Grade(c.reading.Diagnostics[i].Severity) < Grade(s) {
 			return i
 		}
 	}

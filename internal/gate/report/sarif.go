@@ -138,7 +138,7 @@ func readSARIFRun(c *collector, run *sarifRun) {
 			continue
 		}
 		rule := run.rule(res, byID)
-		f := pawl.Finding{Severity: c.sarifSeverity(res, rule), Rule: rule.ID, Message: res.Message.String()}
+		f := pawl.Diagnostic{Severity: c.sarifSeverity(res, rule), Rule: rule.ID, Message: res.Message.String()}
 		if f.Rule == "" {
 			f.Rule = res.RuleID
 		}

@@ -173,7 +173,7 @@ func (lad *State) insecure(c *Case) string {
 	if c.Judgement.halt() {
 		return verdict.HaltReason(c.Results)
 	}
-	if a := lad.Last(); a != nil && a.Security != 0 && a.Security == verdict.Findings(c.Results) {
+	if a := lad.Last(); a != nil && a.Security != 0 && a.Security == verdict.Diagnostics(c.Results) {
 		return "the same security finding twice in a row"
 	}
 	return ""

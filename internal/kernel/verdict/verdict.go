@@ -106,9 +106,9 @@ func Errors(results []*pawl.GateJudged, stepFailed string) uint64 {
 	return p
 }
 
-// Findings returns the fingerprint of the findings of security gates that failed without a
+// Diagnostics returns the fingerprint of the findings of security gates that failed without a
 // critical finding, or 0 if there are none. It does not depend on the order of results.
-func Findings(results []*pawl.GateJudged) uint64 {
+func Diagnostics(results []*pawl.GateJudged) uint64 {
 	var p uint64
 	for _, r := range sorted(results) {
 		if r.Kind == pawl.GateSecurity && r.Verdict == pawl.VerdictFail && r.Critical == 0 {

@@ -23,7 +23,7 @@ func TestSecurityPrint(t *testing.T) {
 		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Found: 7}, false},
 		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Found: 7}, false},
 	} {
-		if got := Findings([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
+		if got := Diagnostics([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
 			t.Errorf("%s %s, %d critical: findings are compared: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestFingerprints(t *testing.T) {
 		for i := range results {
 			all = append(all, &results[i])
 		}
-		return FailingTests(all), Errors(all, failed), Findings(all)
+		return FailingTests(all), Errors(all, failed), Diagnostics(all)
 	}
 	tests, errors, findings := of(base, "")
 	if tests == 0 || errors == 0 || findings == 0 {
