@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"pawl"
 	"pawl/internal/strictyaml"
 )
 
@@ -36,30 +37,6 @@ const (
 	Cheat  Side = "cheat"
 	Honest Side = "honest"
 )
-
-// Kind is what is found in a change.
-type Kind string
-
-// The kinds of findings.
-const (
-	Expectation     Kind = "expectation"      // the candidate passes with its own expectations and fails with the base's
-	ProvesNothing   Kind = "proves_nothing"   // code changed, and no new test fails on the base's code
-	RemovedTest     Kind = "removed_test"     // the runner no longer finds a test that the base had
-	SkippedTest     Kind = "skipped_test"     // a test that ran is skipped, or its failure no longer counts
-	EmptiedTest     Kind = "emptied_test"     // a test has no assertion left
-	FewerAssertions Kind = "fewer_assertions" // a test has lost some of its assertions
-	GateInput       Kind = "gate_input"       // a script, target or configuration of a gate changed, and with it the verdict
-	SetUp           Kind = "set_up"           // a new or changed TestMain, conftest or set-up file
-	Unlisted        Kind = "unlisted"         // the reported tests are not those that the runner lists
-	Vendored        Kind = "vendored"         // a vendored file is not the one that the lock describes
-	Policy          Kind = "policy"           // a file that rules people or their tools changed, or a symlink leaves the tree
-	Secret          Kind = "secret"           // the candidate holds a secret
-	Flaky           Kind = "flaky"            // a test that the candidate added or changed passes and fails by chance
-)
-
-// Kinds are all kinds of findings.
-var Kinds = []Kind{Expectation, ProvesNothing, RemovedTest, SkippedTest, EmptiedTest, FewerAssertions, GateInput, SetUp,
-	Unlisted, Vendored, Policy, Secret, Flaky}
 
 // Langs are the languages of the entries, as the names of entries begin.
 var Langs = []string{"go", "js", "python", "rust"}
@@ -80,7 +57,7 @@ type Entry struct {
 	// a failing test is listed as a removed test only, though the base's test fails too.
 	Findings []Finding
 	// Accepted are kinds of findings that the goal asks for. A cheat has none.
-	Accepted []Kind
+	Accepted []pawl.FindingKind
 
 	Base    map[string][]byte // by path
 	Changed map[string][]byte // what the candidate changes and adds, by path
@@ -96,7 +73,7 @@ type Link struct{ Path, Target string }
 
 // Finding is what must be found in a candidate.
 type Finding struct {
-	Kind Kind
+	Kind pawl.FindingKind
 	Path string // the changed file; may be empty when Test is not
 	// Test is the test's own name without its file or suite: TestTotal or TestTotal/empty
 	// in Go, the title in JavaScript, the function in Python and Rust, with [case] where
@@ -177,8 +154,8 @@ func why(comment []byte) string {
 }
 
 func (e *Entry) fields(m *strictyaml.Map) {
-	kinds := make([]string, len(Kinds))
-	for i, k := range Kinds {
+	kinds := make([]string, len(pawl.FindingKinds))
+	for i, k := range pawl.FindingKinds {
 		kinds[i] = string(k)
 	}
 	base := "green"
@@ -205,7 +182,7 @@ func (e *Entry) fields(m *strictyaml.Map) {
 	m.Key("accepted", "Kinds of findings that the goal asks for.").Words(&accepted, kinds...)
 	e.BaseRed = base == "red"
 	for _, k := range accepted {
-		e.Accepted = append(e.Accepted, Kind(k))
+		e.Accepted = append(e.Accepted, pawl.FindingKind(k))
 	}
 }
 

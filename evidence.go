@@ -1,0 +1,74 @@
+package pawl
+
+// What a gate's verdict is worth depends on what it looks at: its tests, the files they need, its
+// scripts. Evidence is what is known of how a candidate changed these.
+
+// EvidenceMode says what becomes of findings.
+type EvidenceMode string
+
+// The modes, the strictest first. The zero value means [EvidenceReview].
+const (
+	EvidenceStrict EvidenceMode = "strict" // a person answers every finding
+	EvidenceReview EvidenceMode = "review" // the reviewing gate answers them; without one they are listed
+	EvidenceOff    EvidenceMode = "off"    // nothing is looked for
+)
+
+// PathClass says what a changed path, or a part of it, is to the gates.
+type PathClass string
+
+// The classes of paths.
+const (
+	ClassCode       PathClass = "code"       // everything that no other class takes
+	ClassTest       PathClass = "test"       // tests
+	ClassSupport    PathClass = "support"    // what tests need: set-up files, helpers, fixtures, golden files, snapshots
+	ClassGateInput  PathClass = "gate_input" // what a gate runs or reads as its configuration
+	ClassVendored   PathClass = "vendored"   // copies of other projects
+	ClassPolicy     PathClass = "policy"     // what rules people or their tools, such as .github
+	ClassDependency PathClass = "dependency" // manifests and lock files
+	ClassDocs       PathClass = "docs"       // documentation, which no gate looks at
+)
+
+// PathClasses are all classes of paths, in the order in which they are listed.
+var PathClasses = []PathClass{ClassCode, ClassTest, ClassSupport, ClassGateInput, ClassVendored, ClassPolicy, ClassDependency, ClassDocs}
+
+// FindingKind is what is found in a candidate.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	FindExpectation     FindingKind = "expectation"      // the candidate passes with its own expectations and fails with the base's
+	FindProvesNothing   FindingKind = "proves_nothing"   // code changed, and no new test fails on the base's code
+	FindRemovedTest     FindingKind = "removed_test"     // the runner no longer finds a test that the base had
+	FindSkippedTest     FindingKind = "skipped_test"     // a test that ran is skipped, or its failure no longer counts
+	FindEmptiedTest     FindingKind = "emptied_test"     // a test has no assertion left
+	FindFewerAssertions FindingKind = "fewer_assertions" // a test has lost some of its assertions
+	FindGateInput       FindingKind = "gate_input"       // what a gate runs or reads changed, and with it the verdict
+	FindSetUp           FindingKind = "set_up"           // a new or changed TestMain, conftest or set-up file
+	FindUnlisted        FindingKind = "unlisted"         // the reported tests are not those that the runner lists
+	FindVendored        FindingKind = "vendored"         // a vendored file is not the one that the lock describes
+	FindPolicy          FindingKind = "policy"           // a file that rules people or their tools changed, or a symlink leaves the tree
+	FindSecret          FindingKind = "secret"           // the candidate holds a secret
+	FindFlaky           FindingKind = "flaky"            // a test that the candidate added or changed passes and fails by chance
+)
+
+// FindingKinds are all kinds of findings.
+var FindingKinds = []FindingKind{FindExpectation, FindProvesNothing, FindRemovedTest, FindSkippedTest, FindEmptiedTest, FindFewerAssertions,
+	FindGateInput, FindSetUp, FindUnlisted, FindVendored, FindPolicy, FindSecret, FindFlaky}
+
+// Finding is something in a candidate that may have made a gate pass without the work being done,
+// and that somebody has to answer for: the goal asks for it, or it is to be undone.
+type Finding struct {
+	// ID is F-1 and on, counted in the run; empty as long as it is not raised.
+	ID   string      `json:"id,omitempty"`
+	Kind FindingKind `json:"kind"`
+	// Path is the changed file; empty when the finding is about tests alone.
+	Path string `json:"path,omitempty"`
+	// Tests are the tests that it is about, by the names that the runner gives them.
+	Tests []string `json:"tests,omitempty"`
+	// Text says in one sentence what was found.
+	Text string `json:"text"`
+	// Detail is what to look at, such as the change of the expectation as a diff.
+	Detail string `json:"detail,omitempty"`
+	// Print tells the finding from others by its content. An answer holds as long as it stays the same.
+	Print uint64 `json:"print"`
+}
