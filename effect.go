@@ -101,12 +101,13 @@ const (
 	VerbAnnounce
 	VerbPrepare
 	VerbPublish
+	VerbExamine
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
 	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
 	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify",
-	"mark_checkpoint", "restore", "write_records", "announce", "prepare", "publish"}
+	"mark_checkpoint", "restore", "write_records", "announce", "prepare", "publish", "examine"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -159,6 +160,8 @@ func newDo(v Verb) Do {
 		return &Prepare{}
 	case VerbPublish:
 		return &Publish{}
+	case VerbExamine:
+		return &Examine{}
 	}
 	return nil
 }

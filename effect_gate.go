@@ -22,6 +22,8 @@ type RunGate struct {
 	Task Hash `json:"task,omitzero"`
 	// Prepared is the key of what was prepared for the commit; see [Prepared].
 	Prepared string `json:"prepared,omitempty"`
+	// On is the tree that Commit is, if it is neither base nor candidate: see [FurtherRun].
+	On Tree `json:"on,omitempty"`
 }
 
 // Verb implements [Do].
@@ -37,4 +39,5 @@ func (d *RunGate) fields(c *coder) {
 	sum(c, 7, &d.Doubt)
 	sum(c, 8, &d.Task)
 	str(c, 9, &d.Prepared)
+	str(c, 10, &d.On)
 }

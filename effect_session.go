@@ -60,6 +60,18 @@ type AssemblePrompt struct {
 	Bare bool `json:"bare,omitempty"`
 	// Remind asks for the text that repeats the loop's task after tool calls: see [PromptAssembled].
 	Remind bool `json:"remind,omitempty"`
+	// Evidence is a JSON [EvidenceReport] of the candidate, and Findings those in it that the
+	// reviewer has to answer for.
+	Evidence Hash          `json:"evidence,omitzero"`
+	Findings []OpenFinding `json:"findings,omitempty"`
+}
+
+// OpenFinding is a finding that nobody has accepted.
+type OpenFinding struct {
+	ID    string `json:"id"`
+	Print uint64 `json:"print"` // as in [Finding]
+	// Refused reports that a reviewer did not accept it before.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Verb implements [Do].
@@ -118,12 +130,14 @@ func (d *AssemblePrompt) fields(c *coder) {
 		second = *d.Second
 	}
 	sub(c, 27, func(c *coder) { c.feedback(&second) })
-	if c.reading && second != (Feedback{}) {
+	if c.reading && second.From != "" {
 		d.Second = &second
 	}
 	sum(c, 28, &d.Reply)
 	flag(c, 29, &d.Bare)
 	flag(c, 30, &d.Remind)
+	sum(c, 31, &d.Evidence)
+	list(c, 32, &d.Findings, (*coder).openFinding)
 }
 
 func (c *coder) feedback(f *Feedback) {
@@ -131,6 +145,13 @@ func (c *coder) feedback(f *Feedback) {
 	str(c, 2, &f.Verdict)
 	str(c, 3, &f.Summary)
 	sum(c, 4, &f.Evidence)
+	list(c, 5, &f.Findings, (*coder).openFinding)
+}
+
+func (c *coder) openFinding(f *OpenFinding) {
+	str(c, 1, &f.ID)
+	num(c, 2, &f.Print)
+	flag(c, 3, &f.Refused)
 }
 
 // Member is a task of a batch that is to be judged.
@@ -151,6 +172,8 @@ type Feedback struct {
 	// a new plan has at most 300.
 	Summary  string `json:"summary,omitempty"`
 	Evidence Hash   `json:"evidence,omitzero"` // the whole report
+	// Findings are those in the evidence, an [EvidenceReport], that nobody accepted.
+	Findings []OpenFinding `json:"findings,omitempty"`
 }
 
 // Input is a named text.

@@ -90,6 +90,8 @@ type Prepare struct {
 	Commit CommitHash `json:"commit"`
 	// Furnish puts what they left into the loop's worktree, which is at the commit.
 	Furnish bool `json:"furnish,omitempty"`
+	// Fresh lets nothing that was prepared for another commit stand for this one.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // Verb implements [Do].
@@ -98,4 +100,5 @@ func (*Prepare) Verb() Verb { return VerbPrepare }
 func (d *Prepare) fields(c *coder) {
 	str(c, 1, &d.Commit)
 	flag(c, 2, &d.Furnish)
+	flag(c, 3, &d.Fresh)
 }

@@ -105,6 +105,7 @@ const (
 	KindRestored           Kind = 46
 	KindRecorded           Kind = 47
 	KindPrepared           Kind = 48
+	KindExamined           Kind = 49
 
 	KindLoopStarted        Kind = 50
 	KindComplexityScored   Kind = 51
@@ -156,6 +157,9 @@ const (
 	KindTaskRetried        Kind = 106
 	KindPublished          Kind = 107
 	KindGateOverruled      Kind = 108
+	KindFindingRaised      Kind = 109
+	KindFindingAnswered    Kind = 110
+	KindRemarkMade         Kind = 111
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -246,6 +250,10 @@ var kinds = map[Kind]struct {
 	KindInvalidated:        {"invalidated", empty[Invalidated]},
 	KindArchived:           {"archived", empty[Archived]},
 	KindTaskRetried:        {"task_retried", empty[TaskRetried]},
+	KindExamined:           {"examined", empty[Examined]},
+	KindFindingRaised:      {"finding_raised", empty[FindingRaised]},
+	KindFindingAnswered:    {"finding_answered", empty[FindingAnswered]},
+	KindRemarkMade:         {"remark_made", empty[RemarkMade]},
 }
 
 // empty returns an empty body of the type T.

@@ -18,6 +18,8 @@ const (
 	JudgeMerge  Judge = "merge"  // that batch, because the work conflicts with other work
 	JudgeFolder Judge = "folder" // the harness: the work changes the folder that the harness keeps
 	JudgeFiles  Judge = "files"  // the harness: the commit lacks files of the worktree
+	// JudgeEvidence is the harness, or a person whom it asked: nobody accepts what was found.
+	JudgeEvidence Judge = "evidence"
 )
 
 // JudgeOf returns who reached a verdict of a run of the recipe. Logs of earlier versions say so
@@ -96,6 +98,13 @@ type GateJudged struct {
 	// Judge is who reached the verdict; see [Recipe.JudgeOf] for logs of earlier versions. For
 	// a judge that is no gate, Gate is only what people read.
 	Judge Judge `json:"judge,omitempty"`
+	// On is the tree that was judged, if it is neither base nor candidate.
+	On Tree `json:"on,omitempty"`
+	// Unanswered is a JSON [EvidenceReport] with the findings that nobody accepted, if these are why
+	// it failed; zero = they are not.
+	Unanswered Hash `json:"unanswered,omitzero"`
+	// Findings are these findings.
+	Findings []OpenFinding `json:"findings,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -131,6 +140,9 @@ func (b *GateJudged) fields(c *coder) {
 	str(c, 27, &b.Missing)
 	str(c, 28, &b.Lacks)
 	str(c, 29, &b.Judge)
+	str(c, 30, &b.On)
+	sum(c, 31, &b.Unanswered)
+	list(c, 32, &b.Findings, (*coder).openFinding)
 }
 
 // Answers implements [Answer].

@@ -18,6 +18,7 @@ const (
 	AskBlocked QuestionKind = "blocked"    // a task needs what only a person can give
 	AskHealth  QuestionKind = "health"     // the batches do not get anywhere
 	AskMissing QuestionKind = "missing"    // a gate's program is not installed
+	AskFinding QuestionKind = "finding"    // are these findings accepted
 )
 
 // QuestionAsked says that a loop waits for a person.

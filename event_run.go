@@ -182,6 +182,15 @@ type RunResumed struct {
 	// PlanAnew says that a person had rejected the root's plan, so that another iteration makes a new
 	// one. In logs of earlier versions the same plan was asked about again.
 	PlanAnew bool `json:"plan_anew,omitempty"`
+	// Timeouts are the time limits of gates that could not judge the base, as the settings of that
+	// moment have them.
+	Timeouts []GateTimeout `json:"timeouts,omitempty"`
+}
+
+// GateTimeout is the time limit of a gate.
+type GateTimeout struct {
+	Gate    string        `json:"gate"`
+	Timeout time.Duration `json:"timeout"`
 }
 
 // EventKind implements [Body].
@@ -192,6 +201,10 @@ func (b *RunResumed) fields(c *coder) {
 	str(c, 2, &b.Reason)
 	num(c, 3, &b.Max)
 	flag(c, 4, &b.PlanAnew)
+	list(c, 5, &b.Timeouts, func(c *coder, t *GateTimeout) {
+		str(c, 1, &t.Gate)
+		num(c, 2, &t.Timeout)
+	})
 }
 
 // Forked is the first event of a forked run after those it has in common with the
@@ -311,6 +324,8 @@ type RunEnded struct {
 	// RedAtBase are the gates that let the run end well only because they are no worse than at the
 	// base; older logs do not have them.
 	RedAtBase []string `json:"red_at_base,omitempty"`
+	// Findings counts those of the result that nobody accepted.
+	Findings int `json:"findings,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -321,4 +336,5 @@ func (b *RunEnded) fields(c *coder) {
 	str(c, 2, &b.Reason)
 	str(c, 3, &b.Head)
 	words(c, 4, &b.RedAtBase)
+	num(c, 5, &b.Findings)
 }

@@ -6,7 +6,7 @@ package pawl
 // EvidenceMode says what becomes of findings.
 type EvidenceMode string
 
-// The modes, the strictest first. The zero value means [EvidenceReview].
+// The modes, the strictest first.
 const (
 	EvidenceStrict EvidenceMode = "strict" // a person answers every finding
 	EvidenceReview EvidenceMode = "review" // the reviewing gate answers them; without one they are listed
@@ -30,6 +30,12 @@ const (
 
 // PathClasses are all classes of paths, in the order in which they are listed.
 var PathClasses = []PathClass{ClassCode, ClassTest, ClassSupport, ClassGateInput, ClassVendored, ClassPolicy, ClassDependency, ClassDocs}
+
+// PathRule gives the paths that match a pattern a class.
+type PathRule struct {
+	Pattern string    `json:"pattern" yaml:"pattern"` // as in .gitignore
+	Class   PathClass `json:"class" yaml:"class"`
+}
 
 // FindingKind is what is found in a candidate.
 type FindingKind string
@@ -71,4 +77,25 @@ type Finding struct {
 	Detail string `json:"detail,omitempty"`
 	// Print tells the finding from others by its content. An answer holds as long as it stays the same.
 	Print uint64 `json:"print"`
+}
+
+// EvidenceReport is all that is known of how a candidate changed what its gates look at.
+type EvidenceReport struct {
+	// Commit was compared with Base.
+	Commit CommitHash `json:"commit"`
+	Base   CommitHash `json:"base"`
+	// Paths are the changed paths, sorted. A file with two jobs is there once for each class whose
+	// part of it changed.
+	Paths    []ChangedPath `json:"paths,omitempty"`
+	Findings []Finding     `json:"findings,omitempty"`
+	// Remarks are only worth knowing.
+	Remarks []string `json:"remarks,omitempty"`
+	// Runs are the gates that ran once more, and why.
+	Runs []FurtherRun `json:"runs,omitempty"`
+}
+
+// ChangedPath is a path that a candidate changed, added or removed.
+type ChangedPath struct {
+	Path  string    `json:"path"`
+	Class PathClass `json:"class"`
 }

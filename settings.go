@@ -102,6 +102,13 @@ type Settings struct {
 	// PrepareEnviron are variables of the commands of Prepare, NAME=value, such as which
 	// registry a package manager asks. They hold no credentials.
 	PrepareEnviron []string `json:"prepare_environ,omitempty"`
+	// Evidence says what becomes of findings; empty = the run was started before there were any,
+	// and nothing is looked for.
+	Evidence EvidenceMode `json:"evidence,omitempty"`
+	// AllowPaths are policy paths that a candidate may change, and folders of such.
+	AllowPaths []string `json:"allow_paths,omitempty"`
+	// PathClasses gives paths a class, ahead of the tables.
+	PathClasses []PathRule `json:"path_classes,omitempty"`
 	// Retry says how often and how slowly a model call is tried again.
 	Retry RetryPolicy `json:"retry"`
 	// HaltOn are the conditions that end the run at once.

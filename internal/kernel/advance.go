@@ -86,7 +86,7 @@ func (d *draft) finish() {
 		root := d.s.Loop(1)
 		b := &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head}
 		if b.Outcome.Succeeded() {
-			b.RedAtBase = d.s.leftRed
+			b.RedAtBase, b.Findings = d.s.leftOpen.red, d.s.leftOpen.findings
 		}
 		d.emit(0, b)
 	}

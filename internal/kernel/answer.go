@@ -20,6 +20,9 @@ func (d *draft) answer(a pawl.Answer) {
 	if b, ok := a.(*pawl.TasksRead); ok {
 		d.emitTasks(f.Loop, b.Entries)
 	}
+	if b, ok := a.(*pawl.Examined); ok {
+		a = d.raise(f.Loop, b)
+	}
 	d.emit(f.Loop, d.s.loggedAnswer(f, a))
 	if l := d.s.Loop(f.Loop); f.Do.Verb() == pawl.VerbAdvanceBranch && l.merge().IsDone() {
 		d.tellSiblings(l)
@@ -48,6 +51,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.RunGate)
 	case *pawl.Prepared:
 		_, ok = f.Do.(*pawl.Prepare)
+	case *pawl.Examined:
+		_, ok = f.Do.(*pawl.Examine)
 	case *pawl.Committed:
 		_, ok = f.Do.(*pawl.Commit)
 	case *pawl.WorkspaceInspected:
@@ -159,7 +164,7 @@ func (s *State) loggedVerdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudg
 	l := s.Loop(f.Loop)
 	spec := s.gateSpec(l, s.gateOf(l, do.Gate))
 	c := *b
-	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
+	c.Gate, c.Kind, c.Optional, c.OnBase, c.On = spec.Name, spec.Kind, spec.Optional, do.OnBase, do.On
 	c.Reason, c.Missing, c.Lacks = brief.Cut(b.Reason, 300), brief.Cut(b.Missing, 100), brief.Cut(b.Lacks, 100)
 	if c.Verdict == pawl.VerdictSkip && !spec.Optional {
 		c.Verdict, c.Reason = pawl.VerdictFail, brief.Cut("it was skipped and is not optional: "+b.Reason, 300)

@@ -102,7 +102,7 @@ func (s *State) applyRun(e pawl.Event) error {
 			l.worktree.Verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
-		s.Status, s.Outcome, s.Reason, s.leftRed = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase
+		s.Status, s.Outcome, s.Reason, s.leftOpen = pawl.StatusEnded, b.Outcome, b.Reason, leftOpen{b.RedAtBase, b.Findings}
 		s.Stopping, s.Drain = nil, ""
 	case *pawl.Archived:
 		s.archived = true
@@ -233,11 +233,38 @@ func (s *State) changeAccount(b *pawl.AccountChanged) {
 	s.Settings = &settings
 }
 
+// changeTimeouts changes the time limits of gates. It changes a copy of the settings, because effects
+// in flight still use the old ones.
+func (s *State) changeTimeouts(b *pawl.RunResumed) {
+	if len(b.Timeouts) == 0 {
+		return
+	}
+	settings := *s.Settings
+	settings.Gates = slices.Clone(settings.Gates)
+	for _, t := range b.Timeouts {
+		if i := s.gateIndex(t.Gate); i >= 0 {
+			settings.Gates[i].Timeout = t.Timeout
+		}
+	}
+	s.Settings = &settings
+}
+
+// forgetCutBase lets gates that were cut short on the base judge it again.
+func (l *Loop) forgetCutBase() {
+	l.base = slices.Clone(l.base)
+	for i := range l.base {
+		if l.base[i].cut {
+			l.base[i] = baseline{}
+		}
+	}
+}
+
 // resume continues a paused or ended run. A loop that had ended starts with the
 // opening of its worktree, and then continues the iteration or council that was
 // interrupted.
 func (s *State) resume(b *pawl.RunResumed) {
 	s.Status, s.Outcome, s.Reason, s.archived = pawl.StatusRunning, "", "", false
+	s.changeTimeouts(b)
 	if b.From == "" {
 		return
 	}
@@ -258,6 +285,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			continue
 		}
 		l.lookAgain()
+		l.forgetCutBase()
 		if b.From == pawl.OutcomeBlocked {
 			l.ladder.Failures, l.ladder.Afterward, l.ladder.StuckFrom = 0, -1, l.Iteration
 		}
@@ -394,6 +422,9 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return s.gateLeftOut(b)
 	case *pawl.GateOverruled:
 		return s.overruled(l, b)
+	case *pawl.FindingRaised, *pawl.FindingAnswered:
+		s.applyFinding(l, b)
+	case *pawl.RemarkMade: // only informs people
 	case *pawl.LoopEnded:
 		s.applyLoopEnded(l, b)
 	case *pawl.QuestionAsked:

@@ -67,16 +67,14 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 			return fmt.Errorf("question %d is not open", do.Question)
 		}
 		l.person.question.announced, l.person.question.failed, l.person.question.rested = do, nil, false
+	case *pawl.Examine:
+		if err := l.examineRequested(id, do); err != nil {
+			return err
+		}
 	case *pawl.RunGate:
-		i := s.gateOf(l, do.Gate)
-		if i == noGate {
-			return fmt.Errorf("there is no gate %q", do.Gate)
+		if err := s.gateRequested(l, id, do); err != nil {
+			return err
 		}
-		if do.OnBase && (i < 0 || i >= len(l.base)) || !do.OnBase && l.cand == nil {
-			return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
-		}
-		anew := !do.Doubt.IsZero() && l.gen.batch != nil && l.gen.batch.Doubt(do.Gate)
-		l.gateRuns(do.OnBase).Requested(i, id, anew)
 	case *pawl.Prepare:
 		l.asksToPrepare(do.Commit, do.Furnish)
 	}
@@ -87,6 +85,24 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 	}
 	s.addOpen(&f)
 	l.open = append(l.open, &f)
+	return nil
+}
+
+// gateRequested records that a gate was asked to judge a commit.
+func (s *State) gateRequested(l *Loop, id pawl.Seq, do *pawl.RunGate) error {
+	i := s.gateOf(l, do.Gate)
+	switch {
+	case i == noGate:
+		return fmt.Errorf("there is no gate %q", do.Gate)
+	case do.On != "" && (i < 0 || l.gen.exam == nil),
+		do.OnBase && (i < 0 || i >= len(l.base)), !do.OnBase && do.On == "" && l.cand == nil:
+		return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
+	case do.On != "":
+		l.gen.exam.Asked(do.Gate, do.On, id)
+		return nil
+	}
+	anew := !do.Doubt.IsZero() && l.gen.batch != nil && l.gen.batch.Doubt(do.Gate)
+	l.gateRuns(do.OnBase).Requested(i, id, anew)
 	return nil
 }
 
@@ -222,6 +238,8 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		s.applyVerdict(l, b)
 	case *pawl.Prepared:
 		return l.prepared(f.Do.(*pawl.Prepare), b)
+	case *pawl.Examined:
+		l.applyExamined(b)
 	default:
 		if opened, ok := a.(*pawl.WorkspaceOpened); ok {
 			s.resultFound(l, opened)
@@ -338,7 +356,13 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 		x.Answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
 		l.worktree.Unsure = l.worktree.Unsure || f.Class != pawl.CrashRepeat
 		l.worktree.Restore = l.worktree.Restore || why.Code == pawl.FailConflict
+	case *pawl.Examine:
+		l.gen.exam.Fail(f.ID, why)
 	case *pawl.RunGate:
+		if do.On != "" {
+			l.gen.exam.Fail(f.ID, why)
+			break
+		}
 		l.gateRuns(do.OnBase).Fail(f.ID, why)
 	case *pawl.Prepare:
 		l.preparations.Fail(do.Commit, why)
@@ -407,6 +431,12 @@ const (
 
 // applyVerdict records a verdict.
 func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
+	if b.On != "" {
+		if l.gen.exam != nil {
+			l.gen.exam.Judged(b)
+		}
+		return
+	}
 	i := s.gateOf(l, b.Gate)
 	l.gateRuns(b.OnBase).Judged(i)
 	switch {
@@ -416,12 +446,17 @@ func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 	case !b.OnBase && l.cand == nil: // on a candidate that was dropped
 	case !b.OnBase:
 		l.cand.Judged(b, s.Recipe.JudgeOf(b))
+		if b.Judge == pawl.JudgeEvidence {
+			for _, f := range b.Findings {
+				s.findings.Told(f.ID)
+			}
+		}
 		if b.By != "" {
 			l.person.reply = nil
 		}
 	case i >= 0:
 		l.base = slices.Clone(l.base)
-		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing}
+		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing, cut: b.Partial && b.Missing == "" && s.Settings.Evidence != "", again: l.base[i].cut}
 		if !b.Partial { // a gate that was cut short proves nothing
 			l.base[i].red, l.base[i].took = !verdict.Passes(b.Verdict), b.Duration
 		}

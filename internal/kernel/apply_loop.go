@@ -234,7 +234,10 @@ func (l *Loop) lineSize() int {
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	l.worktree.Furnished = "" // commands may have changed it
 	if b.Decision == pawl.DecideComplete && b.Quality != "" {
-		s.leftRed = verdict.RedAtBase(l.verdicts())
+		s.leftOpen.red = verdict.RedAtBase(l.verdicts())
+	}
+	if b.Decision == pawl.DecideComplete {
+		s.leftOpen.findings = len(s.unaccepted(l))
 	}
 	s.noteAttempt(l, b)
 	if l.ratchets() {

@@ -365,7 +365,7 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 	case *pawl.MergeQueued:
 		t.work, t.red = b.Commit, ""
 	case *pawl.GateJudged:
-		if b.Kind != "" && !verdict.Passes(b.Verdict) {
+		if b.Kind != "" && b.On == "" && !verdict.Passes(b.Verdict) {
 			t.red = b.Gate
 		}
 	case *pawl.Merged: // it is judged anew

@@ -109,6 +109,8 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		return c.gate(f), takes
 	case *pawl.Prepare:
 		return c.prepare(f, do), takes
+	case *pawl.Examine:
+		return c.examine(f, do), takes
 	}
 	if c.field != nil && c.field.happened[f.ID] { // to look whether it has happened is enough
 		takes = time.Second
@@ -143,6 +145,41 @@ func (c *chance) prepare(f *pawl.Effect, do *pawl.Prepare) pawl.Answer {
 		}
 	}
 	return b
+}
+
+// examine looks at a candidate: every third wants gates to run once more, and every other has
+// findings, which other candidates have too. What it says depends on the commit alone.
+func (c *chance) examine(f *pawl.Effect, do *pawl.Examine) pawl.Answer {
+	sum := brief.Fingerprint(string(do.Commit))
+	if sum%11 == 0 && !c.calm {
+		return failed(f, pick(c, pawl.FailMachine, pawl.FailTimeout), "no git")
+	}
+	b := &pawl.Examined{Effect: f.ID, Evidence: blobOf("evidence of " + string(do.Commit))}
+	if len(do.Further) == 0 && len(do.Reports) > 0 && sum%3 == 0 && !do.Static {
+		b.Runs = []pawl.FurtherRun{{On: pawl.TreeExpected, Commit: do.Commit + "x", Gates: []string{do.Reports[0].Gate}, Fresh: sum%2 == 0, Reason: "tests changed"},
+			{On: pawl.TreeReverted, Commit: do.Commit + "r", Gates: []string{do.Reports[len(do.Reports)-1].Gate}, Reason: "new tests"}}
+		return b
+	}
+	if sum%2 == 0 {
+		for i := range sum / 2 % 4 {
+			kind := pawl.FindingKinds[int(sum/8+i)%len(pawl.FindingKinds)]
+			b.Found = append(b.Found, pawl.Finding{Kind: kind, Path: fmt.Sprintf("%s%d.go", kind, sum%3), Tests: []string{"TestA", "TestB"}, Text: "it changed", Detail: "- 1", Print: 1 + (sum/8+i)%17})
+		}
+		b.Remarks = []string{"only worth knowing"}
+	}
+	return b
+}
+
+// answerFindings has a reviewer answer for every other finding.
+func (c *chance) answerFindings(l *Loop, use *pawl.ToolUse) {
+	for i, e := range c.w.state.reviewable(l) {
+		switch {
+		case (uint64(i)+c.seed)%3 == 0:
+			use.Facts = append(use.Facts, pawl.Fact{Name: "accepted", Value: e.ID}, pawl.Fact{Name: "quote", Value: "change it"})
+		case (uint64(i)+c.seed)%3 == 1:
+			use.Facts = append(use.Facts, pawl.Fact{Name: "refused", Value: e.ID}, pawl.Fact{Name: "why", Value: "nobody asks for it"})
+		}
+	}
 }
 
 func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
@@ -294,6 +331,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 			fact("rank", pick(c, "A", "B", "C", "D", "E", "Z", ""))
 		}
 	}
+	if output == "verdict" && use.Problem == "" {
+		c.answerFindings(l, &use)
+	}
 	if c.field != nil && use.Problem == "" {
 		c.batchUse(f, output, &use)
 	}
@@ -377,6 +417,9 @@ func (c *chance) settings() *pawl.Settings {
 		s.Prepare = []string{"npm ci"}
 	}
 	s.Unattended = c.seed%3 == 1
+	if c.more != nil {
+		s.Evidence = []pawl.EvidenceMode{"", pawl.EvidenceReview, pawl.EvidenceStrict, pawl.EvidenceReview, pawl.EvidenceOff}[c.seed%5]
+	}
 	if c.seed%2 == 1 {
 		s.AllowMissingGates = []string{"tests", "lint"}
 	}

@@ -88,6 +88,14 @@ func loopHeadline(body pawl.Body) string {
 		return s
 	case *pawl.GateJudged:
 		return judgedLine(b)
+	case *pawl.Examined:
+		return fmt.Sprintf("examined: %d runs to make, findings %v", len(b.Runs), b.Findings)
+	case *pawl.FindingRaised:
+		return fmt.Sprintf("%s is found: %s in %s: %s", b.Finding.ID, b.Finding.Kind, b.Finding.Path, b.Finding.Text)
+	case *pawl.FindingAnswered:
+		return fmt.Sprintf("%s is accepted: %t, by %s%s%s%s", b.ID, b.Accepted, b.Gate, b.By, because(b.Quote), because(b.Why))
+	case *pawl.RemarkMade:
+		return "remark: " + b.Text
 	case *pawl.GateOverruled:
 		return fmt.Sprintf("%s overrules the halt of %s in iteration %d on %s: %s", b.By, b.Gate, b.Iteration, b.Commit, b.Reason)
 	case *pawl.Prepared:

@@ -74,8 +74,8 @@ func (d *draft) judgeCandidate(l *Loop) {
 			return
 		}
 	}
-	if len(l.open) == 0 {
-		d.conclude(l)
+	if len(l.open) == 0 && d.examine(l) {
+		d.conclude(d.s.Loop(l.Ref))
 	}
 }
 
@@ -175,7 +175,12 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 				return false
 			}
 		case l.result(st.Name) == nil && l.iter.stepFailed == "":
-			d.judgeStage(l, i, st)
+			if (st.Review != nil || st.Human) && !d.examine(l) {
+				return false
+			}
+			if l = d.s.Loop(l.Ref); l.result(st.Name) == nil {
+				d.judgeStage(l, i, st)
+			}
 			return false
 		}
 		if d.reroute(l, st) {
@@ -196,7 +201,7 @@ func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 	case st.Review != nil:
 		d.review(l, i)
 	case st.Human:
-		d.askVerdict(l, st.Name, fmt.Sprintf("Does the work of %s pass?", cmp.Or(l.task.ID, "the run")))
+		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("Does the work of %s pass?", cmp.Or(l.task.ID, "the run"))))
 	default:
 		d.check(l, st)
 	}
@@ -287,10 +292,14 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	}
 	do.Prepared = key
 	place := l.place(spec.Name)
+	timeout := l.gateTimeout(gate, spec, do.OnBase)
 	if do.OnBase {
 		place.Iteration = 0
+		if l.base[gate].cut { // it had too little time before
+			timeout *= 2
+		}
 	}
-	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
+	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: timeout, Do: &do})
 }
 
 // limitHint returns a hint at the setting that gives more time to a gate that timed out, or "" for
@@ -333,7 +342,7 @@ func (d *draft) review(l *Loop, stage int) {
 	}
 	st := l.stage(stage)
 	if _, again := l.cand.NextReviewer(stage, 0, st.Review.Tier); !again {
-		d.askVerdict(l, st.Name, fmt.Sprintf("No reviewer handed in a verdict of %s on %s, up to the strongest model. Does the work pass?", st.Name, cmp.Or(l.task.ID, "the run")))
+		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("No reviewer handed in a verdict of %s on %s, up to the strongest model. Does the work pass?", st.Name, cmp.Or(l.task.ID, "the run"))))
 		return
 	}
 	d.seatReviewer(l, stage, 0)
@@ -368,6 +377,7 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 		b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("it passed at the second look without a file and line, or a test, that shows it: "+strings.Join(loose, ", "), 300)
 	}
 	b.Confidence = verdict.Percent(f.Get("confidence"))
+	d.reviewFindings(l, b, f)
 	d.emit(l.Ref, b)
 }
 
@@ -400,6 +410,9 @@ func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 // and a loop that ends runs its final steps first.
 func (d *draft) conclude(l *Loop) {
 	j := d.s.withFailure(l, l.withChildren(l.judgement()))
+	if j.Pass() && j.Children == "" && !d.askAtEnd(l) {
+		return
+	}
 	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {
 		return
 	}

@@ -188,6 +188,9 @@ func (g *ledger) after(s *State, e pawl.Event) {
 
 // judged keeps what a gate said last.
 func (g *ledger) judged(ref pawl.LoopRef, b *pawl.GateJudged) {
+	if b.On != "" { // it says nothing of the candidate
+		return
+	}
 	of := slices.DeleteFunc(slices.Clone(g.verdicts[ref]), func(v *pawl.GateJudged) bool { return v.Gate == b.Gate })
 	g.verdicts[ref] = append(of, b)
 }

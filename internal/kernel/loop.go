@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/budget"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
@@ -104,6 +105,7 @@ type Generation struct {
 	board    []pawl.NotePosted
 	listing
 
+	exam           *exam.Exam  // of the last candidate that was examined; nil = none was
 	batches        int         // how many were started
 	batch          *land.Batch // the present one; nil = there is none
 	beforeDone     int         // steps before the batch that are over
@@ -188,6 +190,7 @@ type callback struct {
 type baseline struct {
 	known, red bool
 	evidence   pawl.Hash
+	cut, again bool          // it was cut short, and so it was when it judged again
 	missing    string        // the program that the machine lacks; empty = none
 	took       time.Duration // 0 = not known: the gate was cut short, or the log is old
 }
@@ -231,7 +234,7 @@ func (l *Loop) clone() *Loop {
 
 // unshare copies what a copied generation shares with the original.
 func (g *Generation) unshare() {
-	g.batch = g.batch.Clone()
+	g.batch, g.exam = g.batch.Clone(), g.exam.Clone()
 	g.plan, g.board, g.Course = g.plan.Clone(), slices.Clone(g.board), g.Course.Clone()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/worktree"
 )
 
@@ -13,6 +14,16 @@ import (
 // requested. If furnish is set, what was prepared also goes into the worktree, which must be at the
 // commit.
 func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktree.Preparation {
+	return d.prepare(l, &pawl.Prepare{Commit: commit, Furnish: furnish})
+}
+
+// preparedTree returns how another tree was prepared for a gate, as [draft.prepared] does.
+func (d *draft) preparedTree(l *Loop, r *exam.Run) *worktree.Preparation {
+	return d.prepare(l, &pawl.Prepare{Commit: r.Commit, Fresh: r.Fresh})
+}
+
+func (d *draft) prepare(l *Loop, do *pawl.Prepare) *worktree.Preparation {
+	commit, furnish := do.Commit, do.Furnish
 	p := l.preparations.Of(commit)
 	if p.Over() && (!furnish || p.Key == "" || p.Failed != "" || p.Key == l.worktree.Furnished) {
 		return p
@@ -27,7 +38,7 @@ func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktre
 			place.Iteration = 0
 		}
 		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: d.s.Settings.PrepareTime(),
-			Do: &pawl.Prepare{Commit: commit, Furnish: furnish}})
+			Do: do})
 	}
 	return nil
 }

@@ -71,6 +71,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		l.addChanged(do)
 		l.addSecondLook(do, l.stage(x.Index).Name)
+		d.s.addEvidence(l, do)
 	case pawl.ForBatch:
 		rv := l.Kind.Children.Judge
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
@@ -243,8 +244,8 @@ func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 		if verdict.Passes(r.Verdict) || len(out) == maxFeedback {
 			continue
 		}
-		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: r.Evidence}
-		if r.Evidence.IsZero() {
+		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: cmp.Or(r.Unanswered, r.Evidence), Findings: r.Findings}
+		if f.Evidence.IsZero() {
 			f.Summary = brief.Cut(r.Reason, 120)
 		}
 		out = append(out, f)

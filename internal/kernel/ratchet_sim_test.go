@@ -244,7 +244,7 @@ func (b *climber) saw(e pawl.Event) {
 			b.trees[b.n] = x.Tree
 		}
 	case *pawl.GateJudged:
-		if x.Judge == pawl.JudgeGate && x.Kind != "" && b.judged != nil {
+		if x.Judge == pawl.JudgeGate && x.On == "" && x.Kind != "" && b.judged != nil {
 			b.judged[x.Gate] = x.Verdict
 		}
 	case *pawl.IterationEnded:

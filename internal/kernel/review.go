@@ -57,12 +57,16 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 	b, unanimous := l.cand.Count(st.Name)
 	switch {
 	case unanimous:
+		d.reviewFindings(l, b, l.cand.VotedFacts())
 	case l.lastAnswerTo(pawl.AskVotes) != nil:
 		r := l.person.reply
 		b.By, b.Verdict = cmp.Or(r.by, "a person"), personal(r.choice)
 		b.Reason += "; decided by a person: " + cmp.Or(r.text, r.choice)
+		if r.choice == choicePass {
+			d.acceptAll(l, r.by)
+		}
 	default:
-		d.ask(l, pawl.AskVotes, fmt.Sprintf("The reviewers of %s do not agree: %s. Does it pass?", cmp.Or(l.task.ID, "the run"), b.Reason),
+		d.ask(l, pawl.AskVotes, d.withFindings(l, fmt.Sprintf("The reviewers of %s do not agree: %s. Does it pass?", cmp.Or(l.task.ID, "the run"), b.Reason)),
 			b.Evidence, choicePass, choiceFail)
 		return
 	}
@@ -96,6 +100,9 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 	if r == nil {
 		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, choicePass, choiceFail)
 		return
+	}
+	if r.choice == choicePass {
+		d.acceptAll(l, r.by)
 	}
 	d.emit(l.Ref, &pawl.GateJudged{Gate: gate, Verdict: personal(r.choice), By: cmp.Or(r.by, "a person"),
 		Reason: brief.Cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})

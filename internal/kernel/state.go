@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/budget"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 )
 
@@ -53,7 +54,8 @@ type State struct {
 	forkedAt          pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
 	recentAnswers     []pawl.QuestionAnswered // the last answers
 	result            result                  // what the run's branch has, where attempts are made elsewhere
-	leftRed           []string                // the gates that the last loop to pass passed only because they are no worse than at the base
+	findings          exam.Ledger             // findings so far, with their answers
+	leftOpen          leftOpen                // of what the last loop to pass made
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
@@ -64,6 +66,12 @@ type State struct {
 	// draft holds what a draft has changed of loops and open, which it shares with the state it was
 	// made from; nil = this state is no draft.
 	draft *overlay
+}
+
+// leftOpen is what stays open although a loop has passed.
+type leftOpen struct {
+	red      []string // gates that passed only because they are no worse than at the base
+	findings int      // that nobody accepted
 }
 
 // Loops returns the run's loops, the root first.

@@ -162,6 +162,7 @@ type vote struct {
 	verdict pawl.Verdict
 	sure    int // percent
 	output  pawl.Hash
+	answers pawl.Facts // what it answers to findings
 }
 
 // Voted records the vote of the nth of so many reviewers, counted from 1. A session without a
@@ -175,7 +176,40 @@ func (c *Candidate) Voted(n, of int, b *pawl.SessionEnded) {
 	if b.Result == pawl.SessionDone {
 		v.verdict, v.output = verdict.OfReview(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
 		v.sure = verdict.Percent(b.Facts.Get("confidence"))
+		for _, f := range b.Facts {
+			if isAnswer(f.Name) {
+				v.answers = append(v.answers, f)
+			}
+		}
 	}
+}
+
+// isAnswer reports whether a fact of this name answers for a finding.
+func isAnswer(name string) bool {
+	return name == "accepted" || name == "quote" || name == "refused" || name == "why"
+}
+
+// VotedFacts returns what reviewers of a vote answer for findings. One is accepted if all accept it,
+// with the words of the first.
+func (c *Candidate) VotedFacts() pawl.Facts {
+	var out pawl.Facts
+	for i, f := range c.firstAnswers() {
+		if f.Name != "accepted" {
+			continue
+		}
+		all := !slices.ContainsFunc(c.votes, func(v vote) bool { return !slices.Contains(v.answers.All("accepted"), f.Value) })
+		if first := c.firstAnswers(); all {
+			out = append(out, first[i:min(i+2, len(first))]...)
+		}
+	}
+	return out
+}
+
+func (c *Candidate) firstAnswers() pawl.Facts {
+	if len(c.votes) == 0 {
+		return nil
+	}
+	return c.votes[0].answers
 }
 
 // emptyReview is a reviewer who handed in nothing.

@@ -1,0 +1,73 @@
+package exam
+
+import (
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/brief"
+)
+
+// Ledger holds the findings of a run and their answers. A change copies its entries, so that copies
+// of it can be kept.
+type Ledger struct {
+	n       int // raised so far
+	entries []Entry
+}
+
+// maxEntries bounds the findings that are kept. The oldest is forgotten, and raised again if it is
+// still there.
+const maxEntries = 256
+
+// maxPath bounds the bytes that are kept of a path.
+const maxPath = 80
+
+// Entry is a finding of a run, by its content.
+type Entry struct {
+	ID    string
+	Kind  pawl.FindingKind
+	Path  string // cut
+	Print uint64
+
+	Answered bool
+	Accepted bool
+	Person   bool // a person answered, and nobody else is asked any more
+	Told     bool // it was feedback to an attempt
+}
+
+// Next returns the ID of the next finding.
+func (g *Ledger) Next() string { return pawl.FindingID(g.n + 1) }
+
+// Raise records the next finding.
+func (g *Ledger) Raise(f *pawl.Finding) {
+	g.n++
+	kept := g.entries[max(0, len(g.entries)-maxEntries+1):]
+	g.entries = append(slices.Clone(kept), Entry{ID: f.ID, Kind: f.Kind, Path: brief.Cut(f.Path, maxPath), Print: f.Print})
+}
+
+// Answer records the answer to a finding.
+func (g *Ledger) Answer(b *pawl.FindingAnswered) {
+	g.change(b.ID, func(e *Entry) { e.Answered, e.Accepted, e.Person = true, b.Accepted, b.Gate == "" })
+}
+
+// Told records that a finding was feedback to an attempt.
+func (g *Ledger) Told(id string) { g.change(id, func(e *Entry) { e.Told = true }) }
+
+func (g *Ledger) change(id string, to func(*Entry)) {
+	if i := slices.IndexFunc(g.entries, func(e Entry) bool { return e.ID == id }); i >= 0 {
+		g.entries = slices.Clone(g.entries)
+		to(&g.entries[i])
+	}
+}
+
+// Find returns the ID of the finding with this content; empty if it is not kept.
+func (g *Ledger) Find(print uint64) string {
+	if i := slices.IndexFunc(g.entries, func(e Entry) bool { return e.Print == print }); i >= 0 {
+		return g.entries[i].ID
+	}
+	return ""
+}
+
+// Of returns the findings with these IDs that are kept.
+func (g *Ledger) Of(ids []string) []Entry {
+	return slices.DeleteFunc(slices.Clone(g.entries), func(e Entry) bool { return !slices.Contains(ids, e.ID) })
+}
