@@ -46,7 +46,7 @@ func (r *Run) Apply(e pawl.Event) {
 // tell returns an event in words: those of its noun.
 func (t teller) tell() string {
 	return cmp.Or(t.tellRun(), t.tellLimit(), t.tellEffect(), t.tellLoop(), t.tellGeneration(), t.tellSignal(), t.tellIteration(),
-		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPublish(), t.tellPreparation(), t.tellGate(), t.tellPlan(), t.tellMerge(),
+		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPublish(), t.tellPreparation(), t.tellGate(), t.tellEvidence(), t.tellPlan(), t.tellMerge(),
 		t.tellQuestion(), t.tellMemory(), t.tellBatch(), t.tellHealth(), t.tellCheckpoint(), t.tellFork(), t.e.Body.EventKind().String())
 }
 
@@ -66,6 +66,7 @@ func LookOf(e pawl.Event) Look {
 	k.lookWorkspace(e)
 	k.lookPreparation(e)
 	k.lookGate(e)
+	k.lookEvidence(e)
 	k.lookPlan(e)
 	k.lookMerge(e)
 	k.lookQuestion(e)
