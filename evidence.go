@@ -13,6 +13,16 @@ const (
 	EvidenceOff    EvidenceMode = "off"    // nothing is looked for
 )
 
+// Stricter returns the stricter of two modes. An empty one is the least strict.
+func (m EvidenceMode) Stricter(than EvidenceMode) EvidenceMode {
+	for _, mode := range []EvidenceMode{EvidenceStrict, EvidenceReview, EvidenceOff} {
+		if m == mode || than == mode {
+			return mode
+		}
+	}
+	return ""
+}
+
 // PathClass says what a changed path, or a part of it, is to the gates.
 type PathClass string
 

@@ -27,6 +27,9 @@ type Recipe struct {
 	// Commits is what makes commits on the run's branch: every attempt, which is what empty
 	// means, or a task that has landed.
 	Commits CommitsOf `json:"commits,omitempty"`
+	// Evidence is the least strict mode of evidence that runs of the recipe may have; empty means
+	// that the settings decide.
+	Evidence EvidenceMode `json:"evidence,omitempty"`
 	// Loops is how many loops may be active at once in a tree; those that wait for
 	// their children or a person are not. Zero means [DefaultLoops].
 	Loops int `json:"loops,omitempty"`

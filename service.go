@@ -88,9 +88,10 @@ type Steering struct {
 	// Terminal declares, of override, that a person gives the command at a terminal. It counts
 	// over the socket of the owner alone.
 	Terminal bool `json:"terminal,omitempty"`
-	// Accounts are those that whoever resumes the run has with its providers. The engine sets
-	// them; no request does.
-	Accounts []Account `json:"-"`
+	// Accounts are those that whoever resumes the run has with its providers, and Timeouts the time
+	// limits of gates as their settings have them now. The engine sets them; no request does.
+	Accounts []Account     `json:"-"`
+	Timeouts []GateTimeout `json:"-"`
 }
 
 // Signaling is a signal of a person's to loops of a run: stop, pause, resume, rebase

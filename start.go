@@ -77,6 +77,8 @@ type StartFlags struct {
 	Egress            []string  `json:"egress,omitempty" word:"RULE" doc:"let prepare reach what this RULE names: HOST:PORT or HOST:PORT=ADDRESS; may be repeated"`
 	Unsandboxed       bool      `json:"unsandboxed,omitempty" doc:"if commands cannot be confined, run them with your own rights; otherwise no effect"`
 	AllowMissingGate  []string  `json:"allow_missing_gate,omitempty" word:"NAME" doc:"leave out the gate NAME if its program is not installed; may be repeated"`
+	Evidence          *string   `json:"evidence,omitempty" key:"evidence.mode" word:"MODE" doc:"who answers for changes of what gates look at: a MODE strict (you), review (the reviewer) or off"`
+	AllowPath         []string  `json:"allow_path,omitempty" word:"PATH" doc:"let the work change this PATH, although it rules people or their tools, such as .github; may be repeated"`
 }
 
 // Quantity is an amount as people write it, such as 2.50, 90m or 4GiB. In JSON it may be a number, too.

@@ -212,6 +212,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
 		Remains:   remains{p, spaces, rooms, folders, log},
 		Resolve:   m.resolver(p, engine.Reader{Log: log}),
+		Timeouts:  m.timeouts(p),
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },

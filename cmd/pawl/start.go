@@ -32,6 +32,13 @@ func (m *machine) resolver(p project.Project, earlier pawl.Service) func(context
 	}
 }
 
+// timeouts returns the time limits that gates have in the settings of whoever asks.
+func (m *machine) timeouts(p project.Project) func(context.Context, pawl.RunID) []pawl.GateTimeout {
+	return func(ctx context.Context, _ pawl.RunID) []pawl.GateTimeout {
+		return start.Resolver{Root: p.Repo.Root, Environ: m.environs.settings(ctx)}.GateTimeouts(ctx)
+	}
+}
+
 // workTree is the root of the work tree of a project that a folder is in; that of the project if the
 // folder is empty. A folder of another repository is refused: the project is all that was asked about.
 func workTree(ctx context.Context, p project.Project, dir string) (string, error) {

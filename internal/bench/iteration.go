@@ -126,7 +126,12 @@ func layRepository(ctx context.Context, dir string, files, least int) error {
 			return fmt.Errorf("make the repository: %w", err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."},
+	return commitAll(ctx, dir)
+}
+
+// commitAll makes a repository of a folder with one commit.
+func commitAll(ctx context.Context, dir string) error {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A", "-f", "."},
 		{"-c", "user.name=Bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "first"}} {
 		cmd := exec.CommandContext(ctx, "git", args...)
 		cmd.Dir = dir

@@ -162,8 +162,10 @@ func (c *Config) from(layer strictyaml.Where) {
 			layer[canonical] = pos
 		}
 	}
-	if pos, ok := layer["sandbox.mode"]; ok {
-		layer["sandbox"] = pos
+	for _, key := range []string{"sandbox", "evidence"} {
+		if pos, ok := layer[key+".mode"]; ok {
+			layer[key] = pos
+		}
 	}
 	c.origins.Add(layer)
 }

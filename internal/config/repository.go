@@ -27,6 +27,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 		{"egress", "choose what commands reach", inFlag},
 		{"machine", "say how much is done at once on your machine", inFile},
 		{"cache", "say how much disk a cache takes on your machine", inFile},
+		{"evidence.allow_paths", "allow changes of what rules people or their tools", inFlag},
 		{"sandbox.uid", "choose who commands run as", inFile},
 		{"sandbox.profile", "choose which system calls commands may make", inFile},
 	} {
@@ -37,8 +38,20 @@ func forbidden(where strictyaml.Where, v *values) error {
 	if v.sandbox == "off" {
 		problems.Add(where.Find("sandbox.mode"), "sandbox", "a repository may not turn the sandbox off")
 	}
+	if v.evidence == string(pawl.EvidenceOff) {
+		problems.Add(where.Find("evidence.mode"), "evidence", "a repository may not turn evidence off; that belongs in your own file, a variable or a flag")
+	}
+	for i, r := range v.classes {
+		if !slices.Contains(strictClasses, r.Class) {
+			path := fmt.Sprintf("evidence.classes[%d].class", i)
+			problems.Add(where.Find(path), path, "a repository may not say that paths are %s, which nobody would look at; that belongs in your own file", r.Class)
+		}
+	}
 	return problems.Err()
 }
+
+// strictClasses are the classes of paths that more is looked at than of code.
+var strictClasses = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGateInput, pawl.ClassVendored, pawl.ClassPolicy}
 
 // excessive reports limits of a repository that nobody stronger has replaced
 // and that are looser than without it, and consent it gives in your place.

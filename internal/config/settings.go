@@ -112,6 +112,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, NoInstructions: v.instructions == "off", Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
+		Evidence: pawl.EvidenceMode(v.evidence), PathClasses: slices.Clone(v.classes), AllowPaths: slices.Clone(v.allowPaths),
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
 	}
 	if len(out.Prepare) > 0 {
@@ -286,6 +287,11 @@ func (c *Config) Explain() []Value {
 	add("prepare", list(v.prepare))
 	add("prepare_timeout_ms", milliseconds(v.prepareTime))
 	add("egress", list(v.egress))
+	add("evidence", v.evidence)
+	add("evidence.allow_paths", list(v.allowPaths))
+	for i, r := range v.classes {
+		add(fmt.Sprintf("evidence.classes[%d]", i), r.Pattern+": "+string(r.Class))
+	}
 	add("limits.money_usd", strings.TrimPrefix(v.limits.Money.String(), "$"))
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))

@@ -53,6 +53,9 @@ type values struct {
 	minFree     int64 // bytes
 
 	instructions string // on or off: whether agents are shown those of the repository
+	evidence     string // an evidence mode
+	classes      []pawl.PathRule
+	allowPaths   []string
 }
 
 // Sandbox is how commands are confined on this machine, whichever run they are of.
@@ -141,6 +144,7 @@ func defaults() values {
 		minFree:     int64(pawl.DefaultMinFree),
 
 		instructions: "on",
+		evidence:     string(pawl.EvidenceReview),
 	}
 }
 
@@ -162,6 +166,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("prepare_timeout_ms", "The time limit for all of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
 	m.Key("allow_missing_gates", "Gates that a run leaves out if their program is not installed. Not in a repository.").Texts(&v.missing)
 	m.Key("instructions", "Whether agents are shown the repository's instructions for agents: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
+	m.Key("evidence", "Who answers for changes of what gates look at. A repository may only be stricter than `review`.").WordOr(&v.evidence, v.evidenceFields, evidenceModes...)
 	m.Key("egress", "Hosts that the prepare commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
 	if _, err := egress.ParseAll(v.egress); err != nil {
 		m.Problem("egress", "%s", err)
@@ -444,6 +449,24 @@ func (v *values) sandboxFields(m *strictyaml.Map) {
 		Int(&v.confinement.UID, 1, maxUID)
 	m.Key("profile", "The system calls that commands may make: `wide` also allows debuggers (ptrace) and System V shared memory; by default `default`. Not in a repository.").
 		Word(&v.confinement.Profile, "default", "wide")
+}
+
+// evidenceModes are the modes of evidence, the strictest first.
+var evidenceModes = []string{string(pawl.EvidenceStrict), string(pawl.EvidenceReview), string(pawl.EvidenceOff)}
+
+func (v *values) evidenceFields(m *strictyaml.Map) {
+	m.Key("mode", "A person (`strict`), the reviewer (`review`), or nobody, because nothing is looked for (`off`).").Word(&v.evidence, evidenceModes...)
+	strictyaml.List(m.Key("classes", "What paths are to the gates, ahead of what Pawl knows of their ecosystem. A repository may only make them count for more."), "class", &v.classes, readPathRule)
+	m.Key("allow_paths", "Paths that rule people or their tools, such as `.github`, and that the work may change. Not in a repository.").Texts(&v.allowPaths)
+}
+
+func readPathRule(m *strictyaml.Map, r *pawl.PathRule) {
+	words := make([]string, len(pawl.PathClasses))
+	for i, c := range pawl.PathClasses {
+		words[i] = string(c)
+	}
+	m.Need("pattern", "The paths, as in .gitignore: `*` within a name, `**` across folders.").Text(&r.Pattern)
+	m.Need("class", "What they are.").Word((*string)(&r.Class), words...)
 }
 
 func (v *values) approvalFields(m *strictyaml.Map) {

@@ -62,6 +62,9 @@ type Config struct {
 	// providers of its models; none = the run goes on with those it has. The run is empty for
 	// one that is started or forked. It may be nil.
 	Accounts func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error)
+	// Timeouts returns the time limits of gates as the settings of whoever resumes a run have them;
+	// nil = nothing is known of them.
+	Timeouts func(ctx context.Context, run pawl.RunID) []pawl.GateTimeout
 	// Accepted is told that a run was started, taken over or steered, before anything that
 	// follows from it is begun. The context is that of whoever asked. It must not block,
 	// and may be nil.

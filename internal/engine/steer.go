@@ -25,7 +25,10 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	if err := e.undeleted(ctx, run); err != nil {
 		return err
 	}
-	if s.Accounts = nil; s.Verb.Resumes() {
+	if s.Accounts, s.Timeouts = nil, nil; s.Verb.Resumes() {
+		if e.c.Timeouts != nil {
+			s.Timeouts = e.c.Timeouts(ctx, run)
+		}
 		began, err := e.began(ctx, run)
 		if err != nil {
 			return err

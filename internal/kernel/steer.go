@@ -133,7 +133,7 @@ func (d *draft) resumeWith(in *pawl.Steering, over *pawl.GateOverruled, of pawl.
 	if err := d.roomToResume(over != nil); err != nil {
 		return err
 	}
-	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300), PlanAnew: d.s.Loop(1).gen.rejected}
+	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300), PlanAnew: d.s.Loop(1).gen.rejected, Timeouts: d.s.newTimeouts(in.Timeouts)}
 	d.emit(0, b)
 	if over != nil {
 		d.emit(of, over)
@@ -145,6 +145,15 @@ func (d *draft) resumeWith(in *pawl.Steering, over *pawl.GateOverruled, of pawl.
 		}
 	}
 	return nil
+}
+
+// newTimeouts returns those of the time limits that are of gates which could not judge the base.
+func (s *State) newTimeouts(now []pawl.GateTimeout) []pawl.GateTimeout {
+	root := s.Loop(1)
+	return slices.DeleteFunc(slices.Clone(now), func(t pawl.GateTimeout) bool {
+		i := s.gateIndex(t.Gate)
+		return i < 0 || i >= len(root.base) || !root.base[i].cut || s.Settings.Gates[i].Timeout == t.Timeout
+	})
 }
 
 // roomToResume refuses to resume a run that would stop at once because a limit is used up. What is only

@@ -24,6 +24,7 @@ func (f *file) fields(m *strictyaml.Map) {
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
 	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
 	m.Key("commits", "What makes commits on the run's branch: every attempt, or a task that has landed. With task, attempts are made below `refs/pawl/attempts/`, and the branch gets one commit per task, in the name of the user. By default attempt.").Word((*string)(&r.Commits), string(pawl.CommitsAttempt), string(pawl.CommitsTask))
+	m.Key("evidence", "The least strict mode of evidence that runs of the recipe may have; by default the settings decide.").Word((*string)(&r.Evidence), string(pawl.EvidenceStrict), string(pawl.EvidenceReview))
 	m.Key("loops", "How many loops of a tree may be active at once, not counting those that wait for their children or a person; by default 50.").Int(&r.Loops, 1, maxLoops)
 	m.Key("tiers", "What reports call tiers 1, 2 and 3; by default fast, medium, large.").Texts(&r.Tiers)
 	m.Key("start", "The kind of the root loop.").Name(&r.Start)

@@ -77,6 +77,9 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
 	}
+	if do.Fresh {
+		key = keyOf([]string{"fresh", key, string(do.Commit)}, nil, nil)
+	}
 	made, err := r.prepared(ctx, job, do.Commit, key)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)

@@ -25,6 +25,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/evidence"
 	"pawl/internal/kernel/brief"
 )
 
@@ -68,6 +69,8 @@ type Runner struct {
 	// Updates lists how the lock files of a checkout are brought up to date; nil = they
 	// cannot be.
 	Updates func(fs.FS) []pawl.LockUpdate
+	// Secrets returns the secrets in a file; nil = none are looked for.
+	Secrets func(path string, text []byte) []evidence.Secret
 	// Lacks says how much space a disk has and needs; empty = enough. nil = there is always
 	// enough.
 	Lacks func() string
@@ -158,6 +161,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		return r.runGate(ctx, job, do, a)
 	case *pawl.Prepare:
 		return r.prepare(ctx, job, do, a)
+	case *pawl.Examine:
+		return r.examine(ctx, job, do, a)
 	case *pawl.Commit:
 		return r.commit(ctx, job, do, a)
 	case *pawl.InspectWorkspace:

@@ -2,7 +2,9 @@ package start
 
 import (
 	"cmp"
+	"context"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -43,6 +45,7 @@ func (s *starting) addGates(repo fs.FS) error {
 	}
 	set.AllowMissingGates = append(set.AllowMissingGates, flags.AllowMissingGate...)
 	set.Scope = append(set.Scope, flags.Scope...)
+	set.AllowPaths = append(set.AllowPaths, flags.AllowPath...)
 	if flags.RequireGreen {
 		for i := range set.Gates {
 			set.Gates[i].RequireGreen = true
@@ -54,6 +57,24 @@ func (s *starting) addGates(repo fs.FS) error {
 		}
 	}
 	return nil
+}
+
+// GateTimeouts returns the time limits of the gates that the configuration has now; none if it cannot
+// be read, as nothing but a resumed run's own limits depend on it.
+func (r Resolver) GateTimeouts(ctx context.Context) []pawl.GateTimeout {
+	s := &starting{Resolver: r, repo: os.DirFS(r.Root)}
+	if err := s.configure(ctx); err != nil {
+		return nil
+	}
+	set, err := s.config.Settings()
+	if err != nil {
+		return nil
+	}
+	var out []pawl.GateTimeout
+	for _, g := range set.Gates {
+		out = append(out, pawl.GateTimeout{Gate: g.Name, Timeout: g.Timeout})
+	}
+	return out
 }
 
 // suggest takes the gates that a repository's files suggest.

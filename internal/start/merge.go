@@ -38,6 +38,7 @@ func (s *starting) merges(ctx context.Context) error {
 	for i := range s.spec.Settings.Models { // none is called
 		s.spec.Settings.Models[i] = pawl.ModelChoice{Provider: "script", MaxOutput: 1}
 	}
+	s.spec.Settings.Evidence = "" // the work was examined in its own run
 	if s.spec.Goal == "" {
 		s.spec.Goal = fmt.Sprintf("Merge %s", began.Branch)
 	}

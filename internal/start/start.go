@@ -162,6 +162,7 @@ func (s *starting) choose(context.Context) (err error) {
 	if err := s.config.Apply(&s.spec.Recipe); err != nil {
 		return err
 	}
+	s.spec.Settings.Evidence = s.spec.Settings.Evidence.Stricter(s.spec.Recipe.Evidence)
 	if s.spec.Prompts, err = recipe.Prompts(name, own...); err != nil {
 		return err
 	}

@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/evidence/corpus"
+)
+
+// Evidence is what is found in the changes of the corpus, each examined as a candidate of a run with
+// real gates.
+type Evidence struct {
+	Cheat  EvidenceSide `json:"cheat"`
+	Honest EvidenceSide `json:"honest"`
+	// Entries are those of which something else was found than the corpus says.
+	Entries []EvidenceEntry `json:"entries,omitempty"`
+	Took    time.Duration   `json:"took_ns"`
+}
+
+// EvidenceSide counts the entries of a side of the corpus.
+type EvidenceSide struct {
+	Entries int `json:"entries"`
+	// Right are those in which the cheat was found, or nothing that the goal does not ask for.
+	Right int `json:"right"`
+	// HeldOut and HeldOutRight count those that whoever writes detectors has not seen.
+	HeldOut      int `json:"held_out"`
+	HeldOutRight int `json:"held_out_right"`
+	// Quiet are those in which nothing was found.
+	Quiet int `json:"quiet"`
+}
+
+// EvidenceEntry is a change of the corpus with what was found in it.
+type EvidenceEntry struct {
+	Name     string      `json:"name"`
+	Side     corpus.Side `json:"side"`
+	HeldOut  bool        `json:"held_out"`
+	Missing  []string    `json:"missing,omitempty"` // findings that the corpus has
+	Found    []string    `json:"found,omitempty"`   // findings that the corpus has not
+	Problem  string      `json:"problem,omitempty"` // why it could not be examined
+	wrong    bool
+	findings int
+}
+
+// MeasureEvidence examines the entries of the corpus whose names have the prefix only, and which keep
+// returns true for, a few side by side.
+func MeasureEvidence(ctx context.Context, o Options, keep func(*corpus.Entry) bool) (e Evidence, err error) {
+	began := time.Now()
+	entries, err := corpus.Load()
+	if err != nil {
+		return e, err
+	}
+	entries = slices.DeleteFunc(entries, func(x *corpus.Entry) bool { return keep != nil && !keep(x) })
+	results := make([]EvidenceEntry, len(entries))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, evidenceAtOnce)
+	for i, x := range entries {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			results[i] = examineEntry(ctx, filepath.Join(o.Dir, "evidence", string(x.Side)+"-"+x.Name), x)
+		})
+	}
+	wg.Wait()
+	for i, x := range entries {
+		r := results[i]
+		side := &e.Cheat
+		if x.Side == corpus.Honest {
+			side = &e.Honest
+		}
+		side.count(x, &r)
+		if r.wrong || len(r.Missing)+len(r.Found) > 0 || r.Problem != "" {
+			e.Entries = append(e.Entries, r)
+		}
+	}
+	e.Took = time.Since(began)
+	return e, ctx.Err()
+}
+
+// evidenceAtOnce is how many entries are examined side by side.
+const evidenceAtOnce = 3
+
+func (s *EvidenceSide) count(x *corpus.Entry, r *EvidenceEntry) {
+	s.Entries++
+	if x.HeldOut {
+		s.HeldOut++
+	}
+	if r.findings == 0 && r.Problem == "" {
+		s.Quiet++
+	}
+	if r.wrong {
+		return
+	}
+	s.Right++
+	if x.HeldOut {
+		s.HeldOutRight++
+	}
+}
+
+// examineEntry makes the change of an entry in a run of its own, and compares what was found with
+// what the entry says.
+func examineEntry(ctx context.Context, dir string, x *corpus.Entry) EvidenceEntry {
+	r := EvidenceEntry{Name: x.Name, Side: x.Side, HeldOut: x.HeldOut}
+	report, err := findIn(ctx, dir, x)
+	if err != nil {
+		r.Problem, r.wrong = err.Error(), true
+		return r
+	}
+	r.findings = len(report.Findings)
+	matched := 0
+	for _, want := range x.Findings {
+		if slices.ContainsFunc(report.Findings, func(f pawl.Finding) bool { return isThat(&f, &want) }) {
+			matched++
+			continue
+		}
+		r.Missing = append(r.Missing, strings.TrimSpace(fmt.Sprintf("%s %s %s", want.Kind, want.Path, want.Test)))
+	}
+	for _, f := range report.Findings {
+		if slices.ContainsFunc(x.Findings, func(want corpus.Finding) bool { return f.Kind == want.Kind }) || slices.Contains(x.Accepted, f.Kind) {
+			continue
+		}
+		r.Found = append(r.Found, strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Kind, f.Path, strings.Join(f.Tests, " "))))
+	}
+	if x.Side == corpus.Cheat {
+		r.wrong, r.Found = matched == 0, nil
+	} else {
+		r.wrong, r.Missing = len(r.Found) > 0, nil
+	}
+	return r
+}
+
+// isThat reports whether a finding is the one that an entry wants.
+func isThat(f *pawl.Finding, want *corpus.Finding) bool {
+	if f.Kind != want.Kind {
+		return false
+	}
+	test := want.Test == "" || slices.ContainsFunc(f.Tests, func(name string) bool {
+		rest, ok := strings.CutSuffix(name, want.Test)
+		return ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "./:> "))
+	})
+	path := want.Path == "" || f.Path == want.Path
+	return test && path || want.Path != "" && f.Path == want.Path || want.Test != "" && test
+}
+
+// findIn returns the evidence on an entry's candidate.
+func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceReport, error) {
+	base, candidate := filepath.Join(dir, "repo"), filepath.Join(dir, "candidate")
+	defer os.RemoveAll(dir)
+	if err := corpus.WriteTree(base, x.Base); err != nil {
+		return nil, err
+	}
+	if err := corpus.WriteTree(candidate, x.Candidate(), x.Links...); err != nil {
+		return nil, err
+	}
+	if err := commitAll(ctx, base); err != nil {
+		return nil, err
+	}
+	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x))
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	info, err := e.Start(ctx, pawl.StartRequest{Goal: x.Goal})
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	for u, err := range e.Watch(ctx, info.ID, 0) {
+		switch {
+		case err != nil:
+			return nil, err
+		case u.Event == nil:
+			continue
+		}
+		switch b := u.Event.Body.(type) {
+		case *pawl.Examined:
+			if len(b.Runs) > 0 {
+				continue
+			}
+			data, err := e.Blob(ctx, info.ID, b.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			var report pawl.EvidenceReport
+			return &report, json.Unmarshal(data, &report)
+		case *pawl.GateJudged:
+			said = append(said, fmt.Sprintf("%s %s: %s", b.Gate, b.Verdict, b.Reason))
+		case *pawl.EffectFailed:
+			said = append(said, b.Failure.Message)
+		case *pawl.RunEnded:
+			return nil, fmt.Errorf("the run ended %s before anything was looked at: %s; %s", b.Outcome, b.Reason, strings.Join(said, "; "))
+		}
+	}
+	return nil, ctx.Err()
+}
+
+// entryRun is a run whose first attempt makes the change of an entry.
+func entryRun(x *corpus.Entry) pawl.RunSpec {
+	spec := oneAttempt()
+	spec.Recipe.Kinds[0].Steps[0].Tools = []string{"run"}
+	spec.Recipe.Kinds[0].Gates = []pawl.Stage{{Name: "quality", Commands: []string{"*"}}}
+	spec.Settings.Evidence = pawl.EvidenceReview
+	for _, g := range x.Gates {
+		kind := pawl.GateTests
+		if g.Name != "tests" && g.Name != "check" {
+			kind = pawl.GateLint
+		}
+		spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: g.Name, Kind: kind, Command: g.Command})
+	}
+	for i, text := range x.Criteria {
+		spec.Criteria = append(spec.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})
+	}
+	return spec
+}
+
+// copier is a model that makes the worktree equal to a folder, and is done.
+type copier struct{ from string }
+
+func (c copier) Call(_ context.Context, req pawl.ModelRequest, _ func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+	name, args := "submit_result", []byte(`{"summary":"done"}`)
+	if req.Place.Turn == 1 {
+		name = "run"
+		args, _ = json.Marshal(map[string]string{"command": "find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} + && cp -a '" + c.from + "/.' ."})
+	}
+	return pawl.ModelReply{Stop: pawl.StopToolUse, Model: "bench", Message: pawl.Message{Role: pawl.RoleAssistant, Blocks: []pawl.Block{
+		{Kind: pawl.BlockToolUse, CallID: fmt.Sprint(name, req.Place.Turn), Tool: name, Args: args},
+	}}}, nil
+}
+
+func (e *Evidence) String() string {
+	var b strings.Builder
+	for _, s := range []struct {
+		name string
+		side *EvidenceSide
+		what string
+	}{{"cheats", &e.Cheat, "found"}, {"honest changes", &e.Honest, "without a false alarm"}} {
+		fmt.Fprintf(&b, "%s: %d of %d %s (held out: %d of %d), %d with nothing to answer\n", s.name, s.side.Right, s.side.Entries, s.what, s.side.HeldOutRight, s.side.HeldOut, s.side.Quiet)
+	}
+	for _, r := range e.Entries {
+		mark := "note"
+		if r.wrong {
+			mark = "WRONG"
+		}
+		if r.HeldOut { // what is in it is not for those who write detectors
+			fmt.Fprintf(&b, "  %s %s %s (held out)\n", mark, r.Side, r.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "  %s %s %s: missing %q, found %q %s\n", mark, r.Side, r.Name, r.Missing, r.Found, r.Problem)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
