@@ -130,6 +130,9 @@ func judgedLine(b *pawl.GateJudged) string {
 	if b.OnBase {
 		text = "on the base, " + text
 	}
+	if b.On != "" {
+		text = "on the " + string(b.On) + " tree, " + text
+	}
 	if b.Partial {
 		text += " (partial)"
 	}

@@ -144,12 +144,16 @@ func (d *draft) runFurther(l *Loop) {
 // whether judging may continue.
 func (d *draft) answerFindings(l *Loop) bool {
 	open := d.s.unaccepted(l)
+	if refused := slices.DeleteFunc(slices.Clone(open), func(e exam.Entry) bool { return !e.Person }); len(refused) > 0 {
+		d.refuseFindings(l, refused, "", "") // a person's answer holds
+		return true
+	}
 	if d.s.Settings.Evidence == pawl.EvidenceStrict {
 		return d.askAbout(l, slices.DeleteFunc(open, func(e exam.Entry) bool { return e.Person }))
 	}
 	untold := slices.DeleteFunc(open, func(e exam.Entry) bool { return e.Told || !isPolicy(e.Kind) })
 	if len(untold) > 0 && !d.s.isLastIteration(l) {
-		d.refuseFindings(l, untold, "")
+		d.refuseFindings(l, untold, "", "")
 	}
 	return true
 }
@@ -195,7 +199,7 @@ func (d *draft) askAbout(l *Loop, open []exam.Entry) bool {
 		d.emit(l.Ref, &pawl.FindingAnswered{ID: e.ID, Accepted: r.choice == choiceAccept, Why: brief.Cut(r.text, 160), By: by})
 	}
 	if r.choice == choiceReject {
-		d.refuseFindings(l, open, by)
+		d.refuseFindings(l, open, by, r.text)
 	}
 	return false
 }
@@ -227,9 +231,13 @@ func nameFindings(open []exam.Entry) string {
 }
 
 // refuseFindings fails the candidate because of findings that nobody accepts.
-func (d *draft) refuseFindings(l *Loop, open []exam.Entry, by string) {
+func (d *draft) refuseFindings(l *Loop, open []exam.Entry, by, why string) {
+	reason := fmt.Sprintf("%s nobody accepted: %s", numberOf(open), nameFindings(open))
+	if by != "" {
+		reason = strings.TrimSuffix(fmt.Sprintf("%s did not accept %s: %s", by, nameFindings(open), why), ": ")
+	}
 	d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeEvidence, Gate: gateEvidence, Verdict: pawl.VerdictFail, By: by, Total: len(open), Error: fingerprintOf(open),
-		Reason: brief.Cut(fmt.Sprintf("%s nobody accepted: %s", numberOf(open), nameFindings(open)), 300), Unanswered: l.gen.exam.Report, Findings: openOf(open)})
+		Reason: brief.Cut(reason, 300), Unanswered: l.gen.exam.Report, Findings: openOf(open)})
 }
 
 func openOf(open []exam.Entry) []pawl.OpenFinding {

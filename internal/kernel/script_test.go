@@ -30,6 +30,8 @@ import (
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
+// For evidence: [runs ON:GATE…] [remark=TEXT] [finds KIND:PATH…]; the gates that run for it are the
+// subjects expected GATE and reverted GATE.
 // For anything: breaks [CODE], hangs.
 type rule struct {
 	line      string
@@ -137,6 +139,9 @@ func subjects(f *pawl.Effect) []string {
 	case *pawl.AdvanceBranch:
 		return []string{"advance"}
 	case *pawl.RunGate:
+		if do.On != "" {
+			return []string{string(do.On) + " " + p.Step}
+		}
 		if !do.Doubt.IsZero() {
 			return []string{"doubted " + p.Step}
 		}
@@ -226,6 +231,8 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: 600, Conflict: r.says("conflict"), IsError: r.says("nothing") || r.says("fails")}, time.Second
 	case *pawl.RunGate:
 		return s.judged(f, r), 10 * time.Second
+	case *pawl.Examine:
+		return s.examined(f, do, r), time.Second
 	case *pawl.Prepare:
 		b := &pawl.Prepared{Effect: f.ID, Key: r.value("key"), Duration: 20 * time.Second}
 		if b.Key == "" {
@@ -256,6 +263,30 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		s.w.t.Fatalf("nobody can perform %s", f.Do.Verb())
 	}
 	return b, time.Second
+}
+
+// examined is what a look at a candidate gives: runs ON:GATE… at the first look, and what it finds.
+func (s *script) examined(f *pawl.Effect, do *pawl.Examine, r *rule) *pawl.Examined {
+	b := &pawl.Examined{Effect: f.ID}
+	finds, looked := false, len(do.Further) > 0
+	for _, word := range r.what {
+		kind, path, ok := strings.Cut(word, ":")
+		switch {
+		case word == "finds":
+			finds = true
+		case strings.HasPrefix(word, "remark="):
+			b.Remarks = append(b.Remarks, r.value("remark"))
+		case ok && finds:
+			b.Found = append(b.Found, pawl.Finding{Kind: pawl.FindingKind(kind), Path: path, Text: "it changed", Print: brief.Fingerprint(word)})
+		case ok && !looked:
+			b.Runs = append(b.Runs, pawl.FurtherRun{On: pawl.Tree(kind), Commit: do.Commit + "-" + pawl.CommitHash(kind), Gates: []string{path}, Reason: "tests changed"})
+		}
+	}
+	if len(b.Runs) > 0 {
+		return &pawl.Examined{Effect: f.ID, Runs: b.Runs}
+	}
+	b.Evidence = blobOf("evidence of " + string(do.Commit))
+	return b
 }
 
 func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {

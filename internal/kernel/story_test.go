@@ -197,6 +197,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		set.HaltOn = slices.DeleteFunc(set.HaltOn, func(c pawl.HaltCondition) bool { return string(c) == value })
 	case "optional":
 		set.Gates[0].Optional = true
+	case "evidence":
+		set.Evidence = pawl.EvidenceMode(value)
 	case "prepare":
 		set.Prepare = []string{"npm ci"}
 	case "unattended":
