@@ -69,6 +69,7 @@ var rules = []rule{
 	{"internal/ecosystem", nil, "what a folder's files say of its package manager depends on nothing that runs one"},
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
 	{"internal/evidence/corpus", []string{"internal/strictyaml"}, "projects and changes are data: whoever judges them reads the same ones"},
+	{"internal/evidence", nil, "what in a candidate changed what its gates look at follows from paths and contents that are given"},
 	{"internal/recorded", nil, "recorded logs are data: whatever folds them reads the same ones"},
 	{"internal/egress", nil, "the way out of a room is judged by rules, and by nothing that a room or a run is made of"},
 	{"internal/room", []string{"internal/project"}, "what a room is depends on nothing that enforces it"},

@@ -1,0 +1,475 @@
+package evidence
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// use says how gates use a file.
+type use int
+
+const (
+	unused use = iota
+	usedRun
+	usedMakefile
+	usedSetUp // loaded before tests
+)
+
+// uses are what the commands of gates and the scripts that they run name.
+type uses struct {
+	files   map[string]use
+	order   []string // of files, as they were named
+	globs   []string
+	scripts map[string]bool // of package.json and composer.json; may be patterns
+	targets map[string]bool // of makefiles; "" is the first one
+	changed bool
+}
+
+// place is where a command runs.
+type place struct {
+	folder string // of the tree; empty is the root
+	script bool   // it is in a script, whose names may also be relative to the root
+	text   bool   // it is a text in a program, which may be no command
+}
+
+func newUses() uses {
+	return uses{files: map[string]use{}, scripts: map[string]bool{}, targets: map[string]bool{}}
+}
+
+func (u *uses) of(name string) use {
+	if use, ok := u.files[name]; ok {
+		return use
+	}
+	if slices.ContainsFunc(u.globs, func(g string) bool { return doublestar.MatchUnvalidated(g, name) }) {
+		return usedRun
+	}
+	return unused
+}
+
+// Named returns the names that the commands, and the files given to [Classes.Follow], have for
+// files that they run or read, in the order in which they were found. Not all have to exist.
+func (c *Classes) Named() []string { return slices.Clone(c.uses.order) }
+
+// file adds a name, as written at a place.
+func (u *uses) file(at place, name string, how use) {
+	u.fileAt(at.folder, name, how)
+	if at.script && at.folder != "" {
+		u.fileAt("", name, how)
+	}
+}
+
+func (u *uses) fileAt(folder, name string, how use) {
+	full := path.Join(folder, name)
+	if full == "." || full == ".." || strings.HasPrefix(full, "../") || strings.HasPrefix(full, "/") {
+		return
+	}
+	if strings.ContainsAny(full, "*?[") {
+		if doublestar.ValidatePattern(full) && strings.Trim(full, "*/.") != "" && !slices.Contains(u.globs, full) {
+			u.globs = append(u.globs, full)
+			u.changed = true
+		}
+		return
+	}
+	if old := u.files[full]; old < how {
+		if old == unused {
+			u.order = append(u.order, full)
+		}
+		u.files[full] = how
+		u.changed = true
+	}
+}
+
+func (u *uses) add(set map[string]bool, name string) {
+	if !set[name] {
+		set[name] = true
+		u.changed = true
+	}
+}
+
+// runners are programs that read a file whose name is not in the command.
+var runners = map[string][]string{
+	"make":       {"Makefile", "makefile", "GNUmakefile"},
+	"gmake":      {"Makefile", "makefile", "GNUmakefile"},
+	"just":       {"justfile", "Justfile", ".justfile"},
+	"task":       {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
+	"rake":       {"Rakefile"},
+	"mage":       {"magefile.go", "magefiles/*.go"},
+	"invoke":     {"tasks.py"},
+	"inv":        {"tasks.py"},
+	"doit":       {"dodo.py"},
+	"ant":        {"build.xml"},
+	"cmake":      {"CMakeLists.txt", "CMakePresets.json", "**/CMakeLists.txt"},
+	"ctest":      {"CMakeLists.txt", "CTestConfig.cmake", "**/CMakeLists.txt"},
+	"meson":      {"meson.build", "**/meson.build"},
+	"bazel":      {"WORKSPACE", "MODULE.bazel", ".bazelrc", "**/BUILD", "**/BUILD.bazel"},
+	"earthly":    {"Earthfile"},
+	"dagger":     {"dagger.json"},
+	"pre-commit": {".pre-commit-config.yaml"},
+	"lefthook":   {"lefthook.yml"},
+	"pawl":       {".pawl/**"},
+}
+
+// scriptRunners run scripts of package.json or composer.json by name.
+var scriptRunners = []string{"npm", "pnpm", "yarn", "bun", "npm-run-all", "npm-run-all2", "run-s", "run-p", "turbo", "nx", "lerna", "wsrun", "concurrently", "composer"}
+
+// installScripts run when packages are installed.
+var installScripts = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare", "dependencies",
+	"pnpm:devPreinstall", "pre-install-cmd", "post-install-cmd", "pre-autoload-dump", "post-autoload-dump", "post-root-package-install"}
+
+// interpreters run the file that is their first word.
+var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "source", ".", "python", "python2", "python3", "pypy3", "node", "nodejs", "tsx", "ts-node",
+	"ruby", "perl", "php", "lua", "pwsh", "powershell", "Rscript", "julia", "elixir", "groovy"}
+
+// wrappers run the program that is their first word, or are words of the shell before a program.
+var wrappers = []string{"exec", "eval", "command", "builtin", "env", "nice", "ionice", "timeout", "time", "nohup", "setsid", "stdbuf", "xargs", "sudo", "xvfb-run", "faketime", "strace",
+	"unbuffer", "chronic", "npx", "bunx", "pnpx", "poetry", "pipenv", "pdm", "hatch", "uv", "uvx", "bundle", "dotenv", "cross-env", "coverage", "c8", "nyc", "deno", "run", "rtx", "mise", "nix",
+	"if", "then", "else", "elif", "while", "until", "do", "!", "{", "set"}
+
+// readers are given shell scripts that they do not run.
+var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo", "ls", "test", "["}
+
+// setUpOptions name a file that is loaded before tests.
+var setUpOptions = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
+	"--globalSetup", "--test-global-setup", "--helper", "--file"}
+
+var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
+
+// shell takes the commands of a shell text into account.
+func (u *uses) shell(text string, at place) {
+	home := at
+	for _, words := range shellCommands(text) {
+		if len(words) >= 2 && words[0] == "cd" {
+			if folder := path.Join(home.folder, clean(words[1])); !strings.HasPrefix(folder, "..") {
+				at.folder = folder
+			}
+			continue
+		}
+		u.command(words, at)
+	}
+}
+
+// command takes one command into account.
+func (u *uses) command(words []string, at place) {
+	const (
+		atProgram = iota // the next word is a program
+		atScript         // the next word is a file for an interpreter
+		atOperand
+	)
+	state, program := atProgram, ""
+	for i := 0; i < len(words); i++ {
+		w, rest := words[i], words[i+1:]
+		switch name := path.Base(w); {
+		case w == ">" || w == ">>": // what a command writes
+			i++
+		case strings.HasPrefix(w, "-") && w != "-":
+			var taken int
+			if taken = u.option(at, w, rest, program); taken < 0 { // a module is run
+				state, taken = atOperand, 1
+			}
+			i += taken
+		case state != atScript && assignment.MatchString(w):
+			_, value, _ := strings.Cut(w, "=")
+			u.operand(at, value, false, program)
+		case strings.ContainsAny(w, " \t\n"): // sh -c '…'
+			u.shell(w, at)
+			state = atOperand
+		case state == atProgram && (isNumber(w) || slices.Contains(wrappers, w)):
+			program = w
+		case state == atProgram && slices.Contains(interpreters, name):
+			state, program = atScript, name
+		case state == atProgram && !u.program(at, name, rest) && looksLikeFile(w) || state == atScript:
+			u.operand(at, w, !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh", program)
+			state = atOperand
+		case state == atProgram:
+			state, program = atOperand, name
+			if name == "go" && len(rest) > 1 && rest[0] == "run" {
+				u.goRun(at, rest[1])
+			}
+		default:
+			isScript := strings.HasPrefix(w, "./") || path.Ext(w) == ".sh" || program == "bun"
+			u.operand(at, w, isScript && !slices.Contains(readers, program), program)
+		}
+	}
+}
+
+// program takes a program that reads files of its own into account, and reports whether it does.
+func (u *uses) program(at place, name string, args []string) bool {
+	if files := runners[name]; files != nil {
+		for _, f := range files {
+			u.file(at, f, usedRun)
+		}
+		if name == "make" || name == "gmake" {
+			u.make(at, args)
+		}
+		return true
+	}
+	if slices.Contains(scriptRunners, name) {
+		for _, s := range installScripts {
+			u.add(u.scripts, s)
+		}
+		for _, w := range args {
+			w = strings.TrimPrefix(w, "npm:")
+			switch w {
+			case "t", "tst":
+				w = "test"
+			}
+			if w != "" && !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, " /\x00") {
+				u.add(u.scripts, w)
+			}
+		}
+		u.file(at, map[bool]string{true: "composer.json", false: "package.json"}[name == "composer"], usedRun)
+		return true
+	}
+	return false
+}
+
+// make takes the arguments of make into account.
+func (u *uses) make(at place, args []string) {
+	targets := 0
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch {
+		case (w == "-C" || w == "-f") && i+1 < len(args):
+			i++
+			if w == "-f" {
+				u.file(at, clean(args[i]), usedMakefile)
+				continue
+			}
+			for _, f := range runners["make"] {
+				u.file(at, path.Join(clean(args[i]), f), usedMakefile)
+			}
+		case strings.HasPrefix(w, "-") || assignment.MatchString(w) || w == "":
+		default:
+			targets++
+			u.add(u.targets, w)
+		}
+	}
+	if targets == 0 {
+		u.add(u.targets, "")
+	}
+}
+
+// option takes an option into account, and returns how many further words belong to it, or -1
+// when it is a module that is run.
+func (u *uses) option(at place, w string, rest []string, program string) int {
+	key, value, joined := strings.Cut(w, "=")
+	if !joined && len(rest) > 0 {
+		value = rest[0]
+	}
+	taken := btoi(!joined && len(rest) > 0)
+	switch {
+	case slices.Contains(setUpOptions, key):
+		if isRelative(value) {
+			u.resolve(at, value, usedSetUp)
+		}
+		return taken
+	case key == "--run" && program == "node":
+		u.add(u.scripts, value)
+		u.file(at, "package.json", usedRun)
+		return taken
+	case key == "-m" && !joined && (strings.HasPrefix(program, "py") || program == "coverage" || program == "run"):
+		u.module(at, value)
+		return -1
+	case joined:
+		u.operand(at, value, false, program)
+	}
+	return 0
+}
+
+// module takes python -m NAME into account.
+func (u *uses) module(at place, name string) {
+	first, _, _ := strings.Cut(name, ".")
+	if slices.Contains(toolFolders, first) {
+		file := strings.ReplaceAll(name, ".", "/")
+		u.file(at, file+".py", usedRun)
+		u.file(at, file+"/__main__.py", usedRun)
+	}
+}
+
+func (u *uses) goRun(at place, dir string) {
+	if p := split(path.Join(at.folder, clean(dir), "main.go")); !p.inProduct() && len(p.folders) > 0 {
+		u.file(at, path.Join(clean(dir), "*.go"), usedRun)
+	}
+}
+
+// operand takes a word that may be a file's name into account. Source files that a command reads,
+// such as those that a linter is given, are not what it runs.
+func (u *uses) operand(at place, w string, run bool, program string) {
+	w = clean(w)
+	if w == "" || strings.HasSuffix(w, "...") || !run && !looksLikeFile(w) || strings.Contains(w, "://") || strings.ContainsAny(w, " ,;\"'<>|") {
+		return
+	}
+	p := split(path.Join(at.folder, w))
+	switch {
+	case slices.Contains(scriptRunners, program) && !strings.Contains(w, "/"):
+		return
+	case compiled().isSource(p) && (p.inProduct() || !run && !p.inTools()):
+		return
+	}
+	u.file(at, w, usedRun)
+}
+
+// clean removes what stands before the part of a word that is a file's name.
+func clean(w string) string {
+	if i := strings.LastIndexByte(w, 0); i >= 0 { // "$root"/ci/run
+		w = strings.TrimLeft(w[i+1:], "/")
+	}
+	for _, before := range []string{"@", "file:", "<rootDir>/", "path:"} {
+		w = strings.TrimPrefix(w, before)
+	}
+	w, _, _ = strings.Cut(w, "::") // pytest's ids of tests
+	if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") {
+		return ""
+	}
+	return strings.TrimSuffix(w, "/")
+}
+
+// looksLikeFile reports whether a word has a slash or an extension.
+func looksLikeFile(w string) bool {
+	ext := path.Ext(w)
+	return strings.Contains(w, "/") || len(ext) > 1 && len(ext) <= 12 && !isNumber(ext[1:]) || strings.HasPrefix(w, ".") && len(w) > 2
+}
+
+func isNumber(w string) bool { return strings.Trim(strings.TrimRight(w, "smhd"), "0123456789.") == "" }
+
+func isRelative(w string) bool {
+	w = clean(w)
+	return strings.HasPrefix(w, ".") || looksLikeFile(w) && !strings.HasPrefix(w, "@")
+}
+
+// resolve adds a module's name, with the extensions that it may be without.
+func (u *uses) resolve(at place, name string, how use) {
+	name = clean(name)
+	if name == "" {
+		return
+	}
+	u.file(at, name, how)
+	if path.Ext(name) == "" || path.Ext(name) == ".setup" {
+		for _, ext := range []string{".js", ".ts", ".mjs", ".cjs", ".json", ".rb", ".py"} {
+			u.file(at, name+ext, how)
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// shellCommands returns the simple commands of a shell text as words without quotes. NUL stands
+// for an expansion; the commands of $(…) and `…` come as commands of their own. A text that is no
+// shell's gives words too.
+func shellCommands(text string) [][]string {
+	var all [][]string
+	var words []string
+	var word strings.Builder
+	inWord := false
+	endWord := func() {
+		if inWord {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		inWord = false
+	}
+	endCommand := func() {
+		endWord()
+		if len(words) > 0 {
+			all = append(all, words)
+		}
+		words = nil
+	}
+	var quote byte
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(text):
+			i++
+			if text[i] != '\n' {
+				inWord = true
+				word.WriteByte(text[i])
+			}
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, inWord = c, true
+		case quote != '\'' && (c == '$' || c == '`'):
+			inner, length := expansion(text[i:])
+			all = append(all, shellCommands(inner)...)
+			word.WriteByte(0)
+			inWord = true
+			i += length - 1
+		case quote != 0:
+			word.WriteByte(c)
+		case c == '#' && !inWord:
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == ' ' || c == '\t' || c == '\r':
+			endWord()
+		case c == '\n' || c == ';' || c == '|' || c == '&' || c == '(' || c == ')':
+			endCommand()
+		case c == '<':
+			endWord()
+		case c == '>':
+			if strings.Trim(word.String(), "0123456789") == "" {
+				word.Reset()
+				inWord = false
+			}
+			endWord()
+			words = append(words, ">")
+			for i+1 < len(text) && (text[i+1] == '>' || text[i+1] == '&' || text[i+1] == '|') {
+				i++
+			}
+		default:
+			inWord = true
+			word.WriteByte(c)
+		}
+	}
+	endCommand()
+	return all
+}
+
+// expansion returns the commands in the expansion that a text begins with, and its length.
+func expansion(text string) (inner string, length int) {
+	closing := byte(')')
+	switch {
+	case text[0] == '`':
+		if end := strings.IndexByte(text[1:], '`'); end >= 0 {
+			return text[1 : 1+end], end + 2
+		}
+		return "", 1
+	case len(text) > 1 && text[1] == '(':
+	case len(text) > 1 && text[1] == '{':
+		closing = '}'
+	default:
+		length = 1
+		for length < len(text) && (text[length] == '_' || text[length]|0x20 >= 'a' && text[length]|0x20 <= 'z' || text[length] >= '0' && text[length] <= '9') {
+			length++
+		}
+		if length == 1 && len(text) > 1 && strings.IndexByte("@*#?$!-", text[1]) >= 0 {
+			length = 2
+		}
+		return "", length
+	}
+	depth := 0
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case text[1]:
+			depth++
+		case closing:
+			if depth--; depth == 0 {
+				if closing == ')' {
+					return text[2:i], i + 1
+				}
+				return "", i + 1
+			}
+		}
+	}
+	return "", 1
+}
