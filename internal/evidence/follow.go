@@ -48,7 +48,8 @@ func (c *Classes) Follow(name string, data []byte) (more bool) {
 	switch {
 	case p.base == "package.json" || p.base == "composer.json":
 		u.manifest(data, at)
-	case u.files[name] == usedMakefile || slices.Contains(runners["make"], p.base) || p.ext == ".mk":
+	case u.files[name] == usedMakefile || slices.Contains(makefiles, p.base) || p.ext == ".mk":
+		at.script = p.ext == ".mk" // one that is included is read where make runs
 		u.makefile(text, at)
 	case isShell(p, text):
 		u.shell(text, at)
@@ -200,7 +201,6 @@ func (u *uses) makefile(text string, at place) {
 	if goal := variables[".DEFAULT_GOAL"]; goal != "" {
 		first = strings.TrimSpace(goal)
 	}
-	at.script = false
 	done := map[string]bool{}
 	var run func(name string)
 	run = func(name string) {
@@ -288,10 +288,10 @@ func standardPython(module string) bool {
 
 // setUpKey matches the settings of test runners that name files to load before tests, and what
 // configurations extend.
-var setUpKey = regexp.MustCompile(`(?m)["']?\b(setupFiles|setupFilesAfterEnv|setupFile|setupNodeEvents|globalSetup|globalTeardown|supportFile|require|requires|import|preload|bootstrap|testEnvironment|helpers|extends)\b["']?\s*[:=]\s*(\[[^\]]*\]|"[^"\n]*"|'[^'\n]*'|(?:\n\s*-\s*[^\n]+)+|[\w@./<>-]+)`)
+var setUpKey = regexp.MustCompile(`(?m)["']?\b(setupFiles|setupFilesAfterEnv|setupFile|setupNodeEvents|globalSetup|globalTeardown|supportFile|require|requires|import|preload|bootstrap|testEnvironment|helpers|extends)\b["']?\s*[:=](\s*(?:\[[^\]]*\]|"[^"\n]*"|'[^'\n]*')|(?:[ \t]*\n\s*-\s+[^\n]+)+|[ \t]*[\w@./<>-]+)`)
 
 // listed are the words of a value: quoted, or one per line of YAML, or alone.
-var listed = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|-\s+([^\s"'\n]+)|^([\w@./<>-]+)$`)
+var listed = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|-\s+([^\s"'\n]+)|^\s*([\w@./<>-]+)$`)
 
 // lineOption matches the options of test runners in files such as .rspec and pytest.ini.
 var lineOption = regexp.MustCompile(`(?m)(?:^|\s)(--require|-r|-p|--import|--bootstrap|--config|--rcfile)[ =]+([\w./-]+)`)

@@ -92,8 +92,6 @@ func (u *uses) add(set map[string]bool, name string) {
 
 // runners are programs that read a file whose name is not in the command.
 var runners = map[string][]string{
-	"make":       {"Makefile", "makefile", "GNUmakefile"},
-	"gmake":      {"Makefile", "makefile", "GNUmakefile"},
 	"just":       {"justfile", "Justfile", ".justfile"},
 	"task":       {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
 	"rake":       {"Rakefile"},
@@ -198,12 +196,13 @@ func (u *uses) command(words []string, at place) {
 
 // program takes a program that reads files of its own into account, and reports whether it does.
 func (u *uses) program(at place, name string, args []string) bool {
+	if name == "make" || name == "gmake" {
+		u.make(at, args)
+		return true
+	}
 	if files := runners[name]; files != nil {
 		for _, f := range files {
 			u.file(at, f, usedRun)
-		}
-		if name == "make" || name == "gmake" {
-			u.make(at, args)
 		}
 		return true
 	}
@@ -227,20 +226,21 @@ func (u *uses) program(at place, name string, args []string) bool {
 	return false
 }
 
+// makefiles are read by make without -f.
+var makefiles = []string{"Makefile", "makefile", "GNUmakefile"}
+
 // make takes the arguments of make into account.
 func (u *uses) make(at place, args []string) {
-	targets := 0
+	folder, file, targets := "", "", 0
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
 		case (w == "-C" || w == "-f") && i+1 < len(args):
 			i++
 			if w == "-f" {
-				u.file(at, clean(args[i]), usedMakefile)
-				continue
-			}
-			for _, f := range runners["make"] {
-				u.file(at, path.Join(clean(args[i]), f), usedMakefile)
+				file = clean(args[i])
+			} else {
+				folder = clean(args[i])
 			}
 		case strings.HasPrefix(w, "-") || assignment.MatchString(w) || w == "":
 		default:
@@ -250,6 +250,13 @@ func (u *uses) make(at place, args []string) {
 	}
 	if targets == 0 {
 		u.add(u.targets, "")
+	}
+	if file != "" {
+		u.file(at, path.Join(folder, file), usedMakefile)
+		return
+	}
+	for _, f := range makefiles {
+		u.file(at, path.Join(folder, f), usedMakefile)
 	}
 }
 
@@ -334,7 +341,10 @@ func looksLikeFile(w string) bool {
 	return strings.Contains(w, "/") || len(ext) > 1 && len(ext) <= 12 && !isNumber(ext[1:]) || strings.HasPrefix(w, ".") && len(w) > 2
 }
 
-func isNumber(w string) bool { return strings.Trim(strings.TrimRight(w, "smhd"), "0123456789.") == "" }
+// isNumber reports whether a word is a number, with or without a unit of time.
+func isNumber(w string) bool {
+	return w != "" && w[0] >= '0' && w[0] <= '9' && strings.Trim(strings.TrimRight(w, "smhd"), "0123456789.") == ""
+}
 
 func isRelative(w string) bool {
 	w = clean(w)
