@@ -1,0 +1,284 @@
+package source
+
+import (
+	"slices"
+	"strings"
+)
+
+// fact is something that a test checks: an assertion, a row of a table, or the value that a
+// result is to have.
+type fact struct {
+	file     *file
+	span     span
+	line     int
+	row      bool
+	op       op
+	rank     int // of the op; that of a helper is not known and taken for the highest
+	weight   int
+	literals []literal
+	key      string // the literals by sides, whichever is which
+	flat     string // the literals in their order
+	swapped  []literal
+}
+
+// facts returns what a test checks. Assertions that cannot fail and those that only say that
+// there is no error are left out.
+func (s *side) facts(u *unit) []fact {
+	var all []fact
+	for i := range u.checks {
+		c := &u.checks[i]
+		if c.dead || c.weak || c.weight == 0 || len(all) >= maxFacts {
+			continue
+		}
+		k := newFact(u.file, c.span, c.line, c.op, c.weight, c.sides[0], c.sides[1])
+		if c.callee != "" && c.op == opOther {
+			k.rank = opEqual.rank()
+		}
+		all = append(all, k)
+	}
+	for n, p := range s.spans(u) {
+		if p.span == u.body && p.file == u.file {
+			all = append(all, p.file.bodyRows(u)...)
+			all = append(all, p.file.wants(u)...)
+		} else {
+			all = append(all, p.file.headRows(p.span, n < len(u.heads))...)
+		}
+		if len(all) > 2*maxFacts {
+			break
+		}
+	}
+	return all
+}
+
+func newFact(f *file, s span, line int, o op, weight int, left, right []literal) fact {
+	a, b := flat(left), flat(right)
+	return fact{file: f, span: s, line: line, op: o, rank: o.rank(), weight: weight, literals: append(slices.Clone(left), right...), swapped: append(slices.Clone(right), left...),
+		key: min(a, b) + "\x01" + max(a, b), flat: flat(append(slices.Clone(left), right...))}
+}
+
+func flat(ls []literal) string {
+	var b strings.Builder
+	for _, l := range ls {
+		b.WriteString(l.text + "\x00")
+	}
+	return b.String()
+}
+
+// rowFact returns the fact of a row. The row's own bracket is no list in it.
+func (f *file) rowFact(s span) (fact, bool) {
+	inner := s
+	if f.opens(s.from, f.at(s.from).text) && f.at(s.from).mate == s.to-1 {
+		inner = span{s.from + 1, s.to - 1}
+	}
+	ls := f.literals(inner)
+	if len(ls) == 0 {
+		return fact{}, false
+	}
+	r := newFact(f, s, f.at(s.from).line, opEqual, 0, ls, nil)
+	r.row = true
+	return r, true
+}
+
+// rows adds the rows of a list.
+func (f *file) rows(open int, all []fact) []fact {
+	for _, a := range f.args(open) {
+		if r, ok := f.rowFact(a); ok && len(all) < maxFacts {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// headRows returns the rows of what stands before a test, or of a table.
+func (f *file) headRows(s span, head bool) []fact {
+	var all []fact
+	found := false
+	for i := s.from; i < s.to; i++ {
+		t := f.at(i)
+		switch {
+		case head && s.to == s.from+1 && t.kind == text: // test.each`…`
+			for n, line := range strings.Split(t.text, "\n") {
+				if line = strings.Join(strings.Fields(line), " "); line != "" && n > 0 && len(all) < maxFacts {
+					r := newFact(f, s, t.line+n, opEqual, 0, []literal{{text: line, list: -1}}, nil)
+					r.row = true
+					all = append(all, r)
+				}
+			}
+			return all
+		case f.composite(i), head && f.opens(i, "{"), f.lang.name == "rust" && f.opens(i, "[") && !head:
+			all = f.rows(i, all)
+			i = t.mate
+			found = true
+		}
+	}
+	// An attribute such as #[case(1, 2)] or [InlineData(1, 2)] is a row.
+	if name := f.lang.name; head && !found && name != "python" && name != "js" {
+		if r, ok := f.rowFact(s); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// bodyRows returns the rows of the tables in a body: lists that are run through, and lists of lists.
+func (f *file) bodyRows(u *unit) []fact {
+	var all []fact
+	var checks []span
+	for _, c := range u.checks {
+		if c.callee == "" || c.weight > 0 {
+			checks = append(checks, c.span)
+		}
+	}
+	slices.SortFunc(checks, func(a, b span) int { return a.from - b.from })
+	ran := f.runThrough(u)
+	n, until := 0, 0
+	for i := u.body.from; i < u.body.to; i++ {
+		for n < len(checks) && checks[n].from <= i {
+			until = max(until, checks[n].to)
+			n++
+		}
+		if i < until || !f.composite(i) || !f.isTable(i, ran) {
+			continue
+		}
+		all = f.rows(i, all)
+		i = f.at(i).mate
+	}
+	return all
+}
+
+// runThrough returns the names that a loop of the body runs through.
+func (f *file) runThrough(u *unit) map[string]bool {
+	names := map[string]bool{}
+	for i := u.body.from; i < u.body.to; i++ {
+		if t := f.at(i); t.is("in") || t.is("of") || t.is("range") {
+			at := i + 1
+			for f.at(at).is("&") {
+				at++
+			}
+			names[f.at(at).text] = true
+		}
+	}
+	return names
+}
+
+// isTable reports whether a list is a table of cases.
+func (f *file) isTable(i int, ran map[string]bool) bool {
+	from := i
+	for n := 0; n < 30 && from > 0 && !f.at(from-1).first; n++ { // []struct{ … }{, vec![, map[string]int{
+		if t := f.at(from - 1); t.is("in") || t.is("of") || t.is("range") {
+			return true
+		} else if t.is("=") || t.is(":=") {
+			name := f.at(from - 2)
+			if ran[name.text] {
+				return true
+			}
+			break
+		} else if t.is("{") || t.is(";") || t.is(":") || t.is("(") || t.is(",") {
+			break
+		}
+		from--
+	}
+	if next := f.at(f.at(i).mate + 1); next.is(".") {
+		switch f.at(f.at(i).mate + 2).text {
+		case "forEach", "map", "each", "iter", "into_iter", "each_with_index", "items", "entries", "each_pair":
+			return true
+		}
+	}
+	elements := f.args(i)
+	if len(elements) < 2 || !f.isList(i) {
+		return false
+	}
+	for _, e := range elements {
+		if f.at(e.to-1).mate < e.from { // none ends with a bracket of its own
+			return false
+		}
+	}
+	return true
+}
+
+// wants returns facts for values that are named as what is wanted.
+func (f *file) wants(u *unit) []fact {
+	var all []fact
+	for i := u.body.from; i+2 < u.body.to && len(all) < maxFacts; i++ {
+		t := f.at(i)
+		if t.kind != word || !(f.at(i+1).is("=") || f.at(i+1).is(":=")) || f.at(i+2).is("range") {
+			continue
+		}
+		lower := strings.ToLower(t.text)
+		if strings.HasPrefix(lower, "want") || strings.HasPrefix(lower, "expect") || strings.HasPrefix(lower, "exp_") || lower == "exp" || strings.HasPrefix(lower, "golden") ||
+			strings.HasPrefix(lower, "tolerance") || strings.HasPrefix(lower, "should") {
+			s := span{i + 2, min(f.statementEnd(i+1), u.body.to)}
+			if ls := f.literals(s); len(ls) > 0 {
+				w := newFact(f, s, t.line, opEqual, 0, ls, nil)
+				w.row = true
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// covers reports whether one fact has all literals of another one in their order, and has none
+// more in a list that the other one has too.
+func covers(outer, inner fact) bool {
+	return len(inner.literals) > 0 && (inOrder(outer.literals, inner.literals) || inOrder(outer.literals, inner.swapped))
+}
+
+func inOrder(outer, inner []literal) bool {
+	lists, seen := map[int]bool{}, map[string]bool{}
+	var extra []literal
+	i := 0
+	skip := func() { // a literal that occurs twice in an assertion is in a row once
+		for i < len(inner) && seen[inner[i].text] && inner[i].list < 0 {
+			i++
+		}
+	}
+	for _, l := range outer {
+		if i < len(inner) && l.text != inner[i].text {
+			skip()
+		}
+		if i < len(inner) && l.text == inner[i].text {
+			if l.list >= 0 {
+				lists[l.list] = true
+			}
+			seen[l.text] = true
+			i++
+		} else if l.list >= 0 {
+			extra = append(extra, l)
+		}
+	}
+	skip()
+	return i >= len(inner) && !slices.ContainsFunc(extra, func(l literal) bool { return lists[l.list] })
+}
+
+// telling reports whether the literals of a fact are enough to know it again elsewhere.
+func telling(f fact) bool {
+	if len(f.literals) != 1 {
+		return len(f.literals) > 1
+	}
+	l := f.literals[0].text // with its kind in front
+	return len(l) > 3 || len(l) > 2 && kind(l[0]-'0') == text
+}
+
+// covered reports whether some facts of other tests say the same as one.
+func covered(f fact, pool []fact) bool {
+	return len(f.literals) > 0 && slices.ContainsFunc(pool, func(p fact) bool { return p.flat == f.flat || telling(f) && covers(p, f) })
+}
+
+// likeness returns how many names and literals two facts have in common.
+func likeness(a, b fact) int {
+	words := map[string]bool{}
+	for i := a.span.from; i < min(a.span.to, a.span.from+maxStatement); i++ {
+		if t := a.file.at(i); (t.kind == word && !isFixed(t.text)) || t.literal() {
+			words[t.text] = true
+		}
+	}
+	n := 0
+	for i := b.span.from; i < min(b.span.to, b.span.from+maxStatement); i++ {
+		if t := b.file.at(i); words[t.text] {
+			n++
+			delete(words, t.text)
+		}
+	}
+	return n
+}
