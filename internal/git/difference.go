@@ -148,23 +148,30 @@ func (p *patches) hunk(name string) (Difference, error) {
 	return d, nil
 }
 
-// FileDifferences are the differences of two trees by whole files, without the paths
-// below except.
-func (r Repo) FileDifferences(ctx context.Context, from, to, except string) ([]Difference, error) {
-	out, err := r.output(ctx, nil, append(diff("--no-renames", "--raw", "--no-abbrev", from, to), "--", ".", ":(top,exclude,literal)"+except)...)
+// FileDifference is a path at which two trees have different entries. The mode of an entry
+// that is not there is [ModeNone], its hash has only zeros.
+type FileDifference struct {
+	Path     string
+	Old, New Entry
+}
+
+// FileDifferences are the paths, sorted by bytes, at which two trees or commits differ,
+// without those below except.
+func (r Repo) FileDifferences(ctx context.Context, from, to, except string) ([]FileDifference, error) {
+	out, err := r.output(ctx, nil, append(diff("--no-renames", "--raw", "--no-abbrev", "-z", from, to), "--", ".", ":(top,exclude,literal)"+except)...)
 	if err != nil {
 		return nil, err
 	}
-	var found []Difference
-	for line := range bytes.Lines(out) {
-		about, path, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"))
-		fields := bytes.Fields(about)
-		if len(fields) != 5 {
-			return nil, garbled(line)
+	var found []FileDifference
+	for pair := range slices.Chunk(split(out), 2) { // what differs, and the path
+		fields := strings.Fields(strings.TrimPrefix(pair[0], ":"))
+		if len(fields) != 5 || len(pair) != 2 {
+			return nil, garbled([]byte(pair[0]))
 		}
-		found = append(found, Difference{
-			Path: string(path),
-			Went: [][]byte{bytes.TrimPrefix(fields[0], []byte(":")), fields[2]}, Came: [][]byte{fields[1], fields[3]},
+		found = append(found, FileDifference{
+			Path: pair[1],
+			Old:  Entry{Mode: fields[0], Hash: fields[2], Name: pair[1]},
+			New:  Entry{Mode: fields[1], Hash: fields[3], Name: pair[1]},
 		})
 	}
 	return found, nil

@@ -34,7 +34,7 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 	}
 	diffs, complete, err := s.engine.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
 	if err == nil && !complete {
-		diffs, err = s.engine.FileDifferences(ctx, from, to, pawl.KeptFolder)
+		diffs, err = s.byFiles(ctx, from, to)
 	}
 	if err != nil {
 		return nil, err
@@ -44,6 +44,17 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 		pairs = append(pairs, pairOf(d))
 	}
 	return chosen(pairs), nil
+}
+
+// byFiles are the differences of two trees by whole files: of each its mode and its hash.
+func (s *Workspaces) byFiles(ctx context.Context, from, to string) ([]git.Difference, error) {
+	files, err := s.engine.FileDifferences(ctx, from, to, pawl.KeptFolder)
+	var diffs []git.Difference
+	for _, f := range files {
+		lines := func(e git.Entry) [][]byte { return [][]byte{[]byte(e.Mode), []byte(e.Hash)} }
+		diffs = append(diffs, git.Difference{Path: f.Path, Went: lines(f.Old), Came: lines(f.New)})
+	}
+	return diffs, err
 }
 
 func pairOf(d git.Difference) pair {
