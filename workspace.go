@@ -35,6 +35,7 @@ type Workspaces interface {
 	// names is not part of it, nor is .pawl/tasks.
 	Tree(ctx context.Context, name string) (Recording, error)
 	// FileAt returns a file's content in a recorded tree; nil when it is not there.
+	// The hash of a commit may be given instead, and means all that the commit has.
 	FileAt(ctx context.Context, tree TreeHash, path string) ([]byte, error)
 	// WithFile returns the tree that results from writing one file into a recorded tree.
 	WithFile(ctx context.Context, tree TreeHash, path string, content []byte) (TreeHash, error)
@@ -81,6 +82,13 @@ type Workspaces interface {
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
+	// Changes returns the files that differ between two commits, sorted by path, with their
+	// contents as far as [MaxChangedFile] and [MaxChangedBytes] allow. A renamed file is one
+	// that was removed and one that was added. What is in .pawl/tasks is left out.
+	Changes(ctx context.Context, from, to CommitHash) ([]FileChange, error)
+	// Compose makes a commit on spec.Of, on no branch, that has the files of spec.Of except
+	// where spec.Files says otherwise. The same spec gives the same commit.
+	Compose(ctx context.Context, spec ComposeSpec) (CommitHash, error)
 	// Snapshot makes a commit of a recorded tree, on no branch.
 	Snapshot(ctx context.Context, tree TreeHash) (CommitHash, error)
 	// Objects returns the files of a commit whose paths match, with their object ids.
@@ -331,6 +339,71 @@ type CommitInfo struct {
 	// LeftOut is as in [Recording]; for a commit that an earlier call made, it is what
 	// the worktree holds now.
 	LeftOut []LeftOut
+}
+
+// Bounds of the contents that [Workspaces.Changes] returns, in bytes.
+const (
+	MaxChangedFile  = 1 << 20  // of one file
+	MaxChangedBytes = 64 << 20 // of all files together; what has the same content counts once
+)
+
+// FileKind says what git has at a path.
+type FileKind string
+
+// The kinds of files. Git has no others, and no folders.
+const (
+	FileRegular    FileKind = "regular"
+	FileExecutable FileKind = "executable"
+	FileSymlink    FileKind = "symlink"
+	FileSubmodule  FileKind = "submodule"
+)
+
+// FileState is a file as a commit has it. The zero value means that the commit has none at
+// the path.
+type FileState struct {
+	Kind FileKind
+	// Object is the id of the content: files with the same content have the same. That of
+	// a submodule is the commit it is at.
+	Object string
+	Size   int64 // of the content in bytes; 0 for a submodule
+	// Data is the content, of a symlink its target. It is nil for a submodule, for a file
+	// larger than [MaxChangedFile] and for one that [MaxChangedBytes] has no room for; an
+	// empty file has an empty one. Files with the same content share it.
+	Data []byte
+}
+
+// Exists reports whether there is a file.
+func (s FileState) Exists() bool { return s.Kind != "" }
+
+// FileChange is a file that differs between two commits. Old and New are not both without
+// a file.
+type FileChange struct {
+	Path     string
+	Old, New FileState
+}
+
+// ComposeSpec asks for a commit that has files of several commits.
+type ComposeSpec struct {
+	Of    CommitHash     // has the files that Files does not name
+	Files []ComposedFile // in any order, each path once
+}
+
+// ComposedFile says what a composed commit has at a path. Exactly one of From, Data and
+// Remove is set. A file replaces what spec.Of has in its way: a folder at its path with all
+// that is in it, or a file where its path needs a folder. Only a file is removed, never a
+// folder.
+type ComposedFile struct {
+	Path string
+	// From is the commit whose file it is, of the same kind. Where From has no file, the
+	// composed commit has none.
+	From CommitHash
+	// Data is the content, which may be empty but not nil.
+	Data []byte
+	// Kind goes with Data and is not [FileSubmodule]; empty = as in Of, and regular where Of
+	// has no file or a submodule.
+	Kind FileKind
+	// Remove means that there is no file.
+	Remove bool
 }
 
 // MergeSpec asks for a merge commit.

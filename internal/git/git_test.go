@@ -154,7 +154,7 @@ func TestObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := objects.Commit("refs/heads/x")
-	if want := (git.Commit{Hash: commit, Tree: got.Tree, Parents: []string{base}, Message: "Test\n\nBody\n"}); err != nil || !cmp.Equal(want, got) {
+	if want := (git.Commit{Hash: commit, Tree: got.Tree, Parents: []string{base}, Message: "Test\n\nBody\n", Time: time.Unix(1_780_000_000, 0)}); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("commit is %+v, %v", got, err)
 	}
 	for _, missing := range []string{"refs/heads/none", strings.Repeat("1", 40), "two\nlines", got.Tree[:39] + "!"} {

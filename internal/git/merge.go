@@ -90,7 +90,9 @@ func (r Repo) WriteFiles(ctx context.Context, names []string) ([]string, error) 
 	return hashes, err
 }
 
-// Enter puts entries into the index in place of what is there.
+// Enter puts entries into the index, one after the other, in place of what is there: of a
+// folder for a file, and of a file for a folder. An entry with [ModeNone] removes the one at
+// its path, which need not be there, and nothing below it; its hash has only zeros.
 func (r Repo) Enter(ctx context.Context, entries []Entry) error {
 	var b strings.Builder
 	for _, e := range entries {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"pawl"
 )
@@ -21,7 +22,8 @@ const (
 	ModeExecutable = "100755"
 	ModeSymlink    = "120000"
 	ModeSubmodule  = "160000"
-	ModeTree       = "40000" // as it is in a tree object; the index has none
+	ModeTree       = "40000"  // as it is in a tree object; the index has none
+	ModeNone       = "000000" // of no entry, where two trees differ and for [Repo.Enter]
 )
 
 // ErrMissing means that the repository has no such object or ref.
@@ -168,6 +170,7 @@ type Commit struct {
 	Hash, Tree string
 	Parents    []string
 	Message    string
+	Time       time.Time // of the committer, to the second
 }
 
 // Commit reads a commit by its hash or by a ref.
@@ -189,9 +192,22 @@ func (o *Objects) Commit(name string) (Commit, error) {
 			c.Tree = value
 		case "parent":
 			c.Parents = append(c.Parents, value)
+		case "committer":
+			c.Time = committed(value)
 		}
 	}
 	return c, nil
+}
+
+// committed returns the time in a committer's line, which ends with the seconds and a zone;
+// the time 0 where it has none that git would write.
+func committed(line string) time.Time {
+	fields := strings.Fields(line)
+	seconds, err := strconv.ParseUint(fields[max(0, len(fields)-2)], 10, 63)
+	if err != nil {
+		seconds = 0
+	}
+	return time.Unix(int64(seconds), 0).UTC()
 }
 
 // Entry is one entry of a tree, or of the index with its whole path as the name.

@@ -247,6 +247,16 @@ func operations() []operation {
 				Message: "Add a login", ID: "22", Time: time.Unix(1_780_000_300, 0),
 			})
 		}},
+		// The mark makes the commit reachable, so that the outcome tells it from others.
+		{"compose and mark", true, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			made, err := w.Compose(ctx, pawl.ComposeSpec{Of: childHead(w, 1), Files: []pawl.ComposedFile{
+				{Path: "lib/a.txt", From: childHead(w, 2)}, {Path: "new", Data: []byte("a file in a folder's place\n")}, {Path: "README", Remove: true},
+			}})
+			if err == nil {
+				err = w.Mark(ctx, "refs/pawl/checkpoints/"+runName+"/1", made)
+			}
+			return made, err
+		}},
 		{"take in what a person added", true, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Open(ctx, pawl.WorkspaceSpec{
 				Name: "002-other", Branch: pawl.AttemptsFolder + "002-other", Base: f.Base,

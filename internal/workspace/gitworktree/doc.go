@@ -67,6 +67,8 @@
 // so Reset and Close save only what goes beyond that, and Commit refuses until a
 // Reset has brought the files up to the branch.
 //
+// A commit composed of files of several is made in the same way, and no branch gets it.
+//
 // A worktree can show a commit that its branch does not have, such as a merge that is
 // looked at before it counts. worktree.json names both then. What is shown is no work
 // of the worktree's, what is written on it is: it is saved as a commit on that one.

@@ -54,6 +54,10 @@ func TestWriteFailures(t *testing.T) {
 			_, err := f.WriteFiles(ctx, recording(f.Base, "large", string(noise)))
 			return err
 		},
+		"compose": func() error {
+			_, err := f.Compose(ctx, pawl.ComposeSpec{Of: one.Commit, Files: []pawl.ComposedFile{{Path: "large", Data: noise}}})
+			return err
+		},
 		"merge": func() error { _, err := f.Merge(ctx, merging(one.Commit, two.Commit)); return err },
 		"close": func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
 	} {

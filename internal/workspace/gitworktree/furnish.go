@@ -193,10 +193,7 @@ func (s *Workspaces) Objects(ctx context.Context, commit pawl.CommitHash, match 
 	}
 	entries, err := s.engine.Files(ctx, string(commit))
 	if err != nil {
-		if _, missing := s.commit(ctx, commit); missing != nil {
-			err = missing
-		}
-		return nil, explain("list the files of "+string(commit), err)
+		return nil, explain("list the files of "+string(commit), s.lacking(ctx, err, commit))
 	}
 	found := map[string]string{}
 	for _, e := range entries {

@@ -153,6 +153,13 @@ func exercise(t *testing.T, f workspacetest.Fixture, trap trap, spoil func(dir s
 		return err
 	})
 	step("diff", func() error { _, err := f.Diff(ctx, f.Base, info.Commit); return err })
+	step("changes", func() error { _, err := f.Changes(ctx, f.Base, info.Commit); return err })
+	step("compose", func() error {
+		_, err := f.Compose(ctx, pawl.ComposeSpec{Of: f.Base, Files: []pawl.ComposedFile{
+			{Path: "lib/a.txt", From: info.Commit}, {Path: "new", Data: []byte("composed\r\n")},
+		}})
+		return err
+	})
 	step("checkout", func() error {
 		_, release, err := f.Checkout(ctx, info.Commit)
 		if err == nil {

@@ -61,13 +61,21 @@ func checkFiles(spec pawl.FilesSpec) error {
 		if err := checkPath(name); err != nil {
 			return err
 		}
-		for above := path.Dir(name); above != "."; above = path.Dir(above) {
-			if _, found := spec.Files[above]; found {
-				return pawl.Errorf(pawl.CodeInvalid, "%s is a file and the folder of %s at once", above, name)
-			}
+		if err := checkFolders(spec.Files, name); err != nil {
+			return err
 		}
 		if size += len(content); len(content) > maxFile || size > maxFolder {
 			return tooLarge(name)
+		}
+	}
+	return nil
+}
+
+// checkFolders refuses a path below another one that is a file.
+func checkFolders[T any](files map[string]T, name string) error {
+	for above := path.Dir(name); above != "."; above = path.Dir(above) {
+		if _, found := files[above]; found {
+			return pawl.Errorf(pawl.CodeInvalid, "%s is a file and the folder of %s at once", above, name)
 		}
 	}
 	return nil

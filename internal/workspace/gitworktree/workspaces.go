@@ -243,17 +243,24 @@ func (s *Workspaces) Diff(ctx context.Context, from, to pawl.CommitHash) ([]byte
 		return nil, err
 	}
 	patch, err := s.engine.Patch(ctx, string(from), string(to))
-	for _, commit := range []pawl.CommitHash{from, to} {
-		if err != nil && pawl.CodeOf(err) == pawl.CodeInternal {
-			if _, missing := s.commit(ctx, commit); missing != nil {
-				err = missing
-			}
-		}
-	}
 	if err != nil {
-		return nil, explain(fmt.Sprintf("compare %s with %s", from, to), err)
+		return nil, explain(fmt.Sprintf("compare %s with %s", from, to), s.lacking(ctx, err, from, to))
 	}
 	return patch, nil
+}
+
+// lacking returns the error of a call of git, or a better one if one of the commits that
+// the call is about is missing.
+func (s *Workspaces) lacking(ctx context.Context, err error, commits ...pawl.CommitHash) error {
+	if err == nil || pawl.CodeOf(err) != pawl.CodeInternal {
+		return err
+	}
+	for _, commit := range commits {
+		if _, missing := s.commit(ctx, commit); missing != nil {
+			return missing
+		}
+	}
+	return err
 }
 
 // key is a worktree's name as one path element.

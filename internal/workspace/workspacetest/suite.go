@@ -55,6 +55,8 @@ func Run(t *testing.T, newFixture Make) {
 		{"Merge", testMerge},
 		{"Advance", testAdvance},
 		{"Publish", testPublish},
+		{"Changes", testChanges},
+		{"Compose", testCompose},
 		{"Rivals", testRivals},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, newFixture) })
