@@ -73,13 +73,14 @@ type tomlKey struct {
 }
 
 // readTOML reads a file by its tables, and tables that hold several classes by their keys. What
-// stands before a table or key, such as comments, goes with it.
+// stands before a table or key, such as comments and blank lines, goes with it.
 func readTOML(data []byte, rules keyRules) (*node, error) {
+	data = endLine(data)
 	sections, err := tomlSections(data, rules)
 	if err != nil {
 		return nil, err
 	}
-	root := &node{lines: true}
+	root := &node{}
 	seen := map[string]int{}
 	for i, s := range sections {
 		end := len(data)
@@ -91,7 +92,7 @@ func readTOML(data []byte, rules keyRules) (*node, error) {
 			root.parts = append(root.parts, leaf(numbered(seen, key), class, string(data[s.start:end])))
 			continue
 		}
-		section := &node{lines: true}
+		section := &node{}
 		first := end
 		if len(s.keys) > 0 {
 			first = s.keys[0].start
@@ -126,20 +127,24 @@ func tomlSections(data []byte, rules keyRules) ([]tomlSection, error) {
 	var p unstable.Parser
 	p.Reset(data)
 	sections := []tomlSection{{}}
+	ended := 0 // what was read
 	for p.NextExpression() {
 		e := p.Expression()
 		if e.Kind != unstable.KeyValue && e.Kind != unstable.Table && e.Kind != unstable.ArrayTable {
 			continue
 		}
 		var key []string
-		start := -1
+		start, end := -1, int(e.Raw.Offset+e.Raw.Length)
 		for it := e.Key(); it.Next(); {
+			raw := it.Node().Raw
 			if start < 0 {
-				start = int(it.Node().Raw.Offset)
+				start = int(raw.Offset)
 			}
+			end = max(end, int(raw.Offset+raw.Length))
 			key = append(key, string(it.Node().Data))
 		}
-		start = chunkStart(data, start)
+		start = chunkStart(data, ended, start)
+		ended = end
 		s := &sections[len(sections)-1]
 		if e.Kind != unstable.KeyValue {
 			sections = append(sections, tomlSection{path: key, start: start})
@@ -155,18 +160,13 @@ func tomlSections(data []byte, rules keyRules) ([]tomlSection, error) {
 	return sections, p.Error()
 }
 
-// chunkStart returns where the text begins that belongs to what stands at an offset: its line and
-// the comments right above it.
-func chunkStart(data []byte, offset int) int {
-	start := bytes.LastIndexByte(data[:offset], '\n') + 1
-	for start > 0 {
-		above := bytes.LastIndexByte(data[:start-1], '\n') + 1
-		if !bytes.HasPrefix(bytes.TrimLeft(data[above:start], " \t"), []byte("#")) {
-			break
-		}
-		start = above
+// chunkStart returns where the text begins that belongs to what stands at an offset: after the line
+// on which what stands before it ended.
+func chunkStart(data []byte, ended, offset int) int {
+	if newline := bytes.IndexByte(data[ended:offset], '\n'); ended > 0 && newline >= 0 {
+		return ended + newline + 1
 	}
-	return start
+	return min(ended, offset)
 }
 
 // valueClass returns the class of a key. A value in one line that holds several classes counts as
@@ -193,7 +193,8 @@ func valueClass(key []string, value *unstable.Node, rules keyRules) pawl.PathCla
 
 // readINI reads a file by its sections, and sections that hold several classes by their keys.
 func readINI(data []byte, rules keyRules) (*node, error) {
-	root := &node{lines: true, parts: []*node{{lines: true}}}
+	data = endLine(data)
+	root := &node{parts: []*node{{}}}
 	seen := map[string]int{}
 	section, whole := root.parts[0], false
 	var path []string
@@ -224,7 +225,7 @@ func readINI(data []byte, rules keyRules) (*node, error) {
 			if whole = class != "" || !rules.reaches(path); whole {
 				section = leaf(numbered(seen, name), class, text)
 			} else {
-				section = &node{key: numbered(seen, name), open: text, lines: true}
+				section = &node{key: numbered(seen, name), open: text}
 			}
 			root.parts = append(root.parts, section)
 		case whole:

@@ -32,8 +32,8 @@ var rustTestMacros = []string{"proptest", "quickcheck", "speculate", "rusty_fork
 // #[cfg(test)] mod tests, are the class test, and all else is code. Statements within functions
 // are not looked at.
 func readRust(data []byte) (*node, error) {
-	r := &rustReader{text: string(data)}
-	root := &node{lines: true}
+	r := &rustReader{text: string(endLine(trimBOM(data)))}
+	root := &node{}
 	if strings.HasPrefix(r.text, "#!") && !strings.HasPrefix(strings.TrimLeft(r.text[2:], " \t\n"), "[") {
 		r.line()
 	}
@@ -99,7 +99,7 @@ func (r *rustReader) items(into *node, inBlock bool) {
 			r.start = r.pos
 		case item.body >= 0:
 			end := r.pos
-			inside := &node{key: numbered(seen, item.key), lines: true}
+			inside := &node{key: numbered(seen, item.key)}
 			r.pos = item.body
 			savedStart := r.start
 			r.start = item.body

@@ -18,11 +18,11 @@ type node struct {
 	open, close string         // around the parts
 	sep         string         // between the parts
 	frame       bool           // open and close are code
-	lines       bool           // each part begins on a line of its own
 	parts       []*node
 }
 
-// format reads a file with two jobs. The error says why it cannot be split.
+// format reads a file with two jobs. The error says why it cannot be split. Where parts stand on
+// lines of their own, the last one is read as if it ended with a newline.
 type format func(data []byte) (*node, error)
 
 // formatOf returns how a file is split by its keys, or nil.
@@ -59,6 +59,14 @@ func (c *Classes) formatOf(name string) format {
 func keyed(read func([]byte, keyRules) (*node, error), rules []keyRule) format {
 	parsed := parseKeyRules(rules)
 	return func(data []byte) (*node, error) { return read(trimBOM(data), parsed) }
+}
+
+// endLine returns a text with a newline at its end, so that a part can follow.
+func endLine(data []byte) []byte {
+	if len(data) == 0 || data[len(data)-1] == '\n' {
+		return data
+	}
+	return append(slices.Clip(data), '\n')
 }
 
 func trimBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
@@ -264,8 +272,11 @@ func mergePart(p, o *node, take func(pawl.PathClass) bool) *node {
 		}
 		return nil
 	case p.class != "" && (take(p.class) || o != nil && o.class != "" && take(o.class)):
-		if o == nil || o.class == "" && !o.hasAny(take) {
+		switch {
+		case o == nil:
 			return nil
+		case o.class == "":
+			return mergePart(nil, o, take)
 		}
 		return o
 	case p.class != "":
@@ -307,9 +318,6 @@ func (n *node) write(out *strings.Builder) {
 	for i, p := range n.parts {
 		if i > 0 {
 			out.WriteString(n.sep)
-		}
-		if n.lines && out.Len() > 0 && !strings.HasSuffix(out.String(), "\n") {
-			out.WriteByte('\n')
 		}
 		p.write(out)
 	}
