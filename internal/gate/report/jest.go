@@ -147,6 +147,8 @@ type jestReport struct {
 		Message    string `json:"message"`
 		Assertions []struct {
 			FullName string   `json:"fullName"`
+			Title    string   `json:"title"`
+			Around   []string `json:"ancestorTitles"`
 			Status   string   `json:"status"`
 			Messages []string `json:"failureMessages"`
 		} `json:"assertionResults"`
@@ -176,7 +178,14 @@ func readJestJSON(c *collector, text []byte) bool {
 				case "failed":
 					status = pawl.TestFail
 				}
-				c.add(file.Name+" > "+t.FullName, status, strings.Join(t.Messages, "\n"))
+				title := t.FullName
+				switch c.runner {
+				case RunnerJest:
+					title = strings.Join(append(t.Around, t.Title), " › ")
+				case RunnerVitest:
+					title = strings.Join(append(t.Around, t.Title), " > ")
+				}
+				c.add(file.Name+" > "+title, status, strings.Join(t.Messages, "\n"))
 			}
 		}
 	}

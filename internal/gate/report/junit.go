@@ -17,7 +17,7 @@ import (
 // whatever stands around them. Entities that a document defines are not known,
 // so a document that uses one is damaged; nothing outside it is ever opened.
 func readJUnit(c *collector, text []byte) bool {
-	c.number = true
+	c.number = c.runner != RunnerPytest // a test of it whose teardown fails is there twice
 	found := false
 	for {
 		at := bytes.Index(text, []byte("<testsuite"))
@@ -195,7 +195,7 @@ func (j *junit) suiteFailed(text string) {
 
 // testcase reads one test to its end.
 func (j *junit) testcase(start xml.StartElement) error {
-	class, name := attr(start, "classname"), attr(start, "name")
+	class, name := j.names(start)
 	status := pawl.TestPass
 	if s := attr(start, "status"); s == "notrun" || s == "skipped" || s == "disabled" || attr(start, "result") == "skipped" {
 		status = pawl.TestSkip
@@ -239,6 +239,20 @@ func (j *junit) testcase(start xml.StartElement) error {
 	return nil
 }
 
+// names are the class and the name of a test. Those of pytest are made into what it prints, a
+// node id.
+func (j *junit) names(start xml.StartElement) (class, name string) {
+	class, name = attr(start, "classname"), attr(start, "name")
+	if j.c.runner == RunnerPytest {
+		file := attr(start, "file")
+		module := strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
+		if inner, found := strings.CutPrefix(class+".", module+"."); found && file != "" && name != "" {
+			return "", file + "::" + strings.ReplaceAll(inner, ".", "::") + name
+		}
+	}
+	return class, name
+}
+
 func (j *junit) result(class, name string, status pawl.TestStatus, output string, collection bool) {
 	suite := j.suite()
 	if status == pawl.TestFail {
@@ -255,6 +269,7 @@ func (j *junit) result(class, name string, status pawl.TestStatus, output string
 	case class == name:
 	case class != "":
 		name = class + "." + name
+	case j.c.runner != "":
 	case suite.name != "":
 		name = suite.name + "." + name
 	}

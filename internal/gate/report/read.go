@@ -2,8 +2,21 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 
 	"pawl"
+)
+
+// Runner is a test runner whose report names tests in a way of its own. In a report that is
+// read as one of it they get the names that its printed text has.
+type Runner string
+
+// The runners.
+const (
+	RunnerPytest Runner = "pytest"
+	RunnerNode   Runner = "node --test"
+	RunnerJest   Runner = "jest"
+	RunnerVitest Runner = "vitest"
 )
 
 // Source is what a command left to be read.
@@ -17,6 +30,8 @@ type Source struct {
 	// Files are the report files the command wrote, when the gate names some;
 	// then nothing else is read.
 	Files [][]byte
+	// Runner wrote the files; empty = it is not known.
+	Runner Runner
 	// Roots are the absolute paths the checkout is known by, without a slash at
 	// the end. They are taken out of names.
 	Roots []string
@@ -102,6 +117,17 @@ func Read(src Source) Reading {
 	case pawl.ReportSARIF:
 		candidates = []reader{sarifReader}
 	}
+	switch src.Runner {
+	case RunnerPytest:
+		candidates = []reader{junitReader}
+	case RunnerNode:
+		candidates = []reader{tapReader}
+	case RunnerJest, RunnerVitest:
+		candidates = []reader{{format: pawl.ReportAuto, data: readJestJSON}}
+	}
+	for i := range candidates {
+		candidates[i].tool = cmp.Or(string(src.Runner), candidates[i].tool)
+	}
 	var r Reading
 	if src.Files != nil {
 		r = readFiles(src, candidates)
@@ -162,6 +188,7 @@ func readFiles(src Source, candidates []reader) Reading {
 		c := newCollector(src.Roots, src.ExitOK)
 		c.byLevel = src.Kind != pawl.GateSecurity
 		c.number = cand.format == pawl.ReportJUnit || cand.format == pawl.ReportTAP
+		c.runner = src.Runner
 		found := 0
 		for _, file := range src.Files {
 			if cand.try(c, &document{text: file}) {

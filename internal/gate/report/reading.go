@@ -76,6 +76,7 @@ type collector struct {
 	counted [3]int         // what the tool's own summary says: passed, failed, skipped
 	broken  map[string]bool
 	tool    string
+	runner  Runner // whose report it is
 	// exitOK tells that the command ended with 0, so that a message without a
 	// level is no error to the tool itself.
 	exitOK bool
