@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -128,8 +129,11 @@ type GateReport struct {
 	Tests []TestResult `json:"tests,omitempty"`
 	// Diagnostics are what a linter or scanner found, where the format has them.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
-	// Inventory lists what the candidate lost against the base: tests removed or newly skipped.
-	Inventory []string `json:"inventory,omitempty"`
+	// Lost are the tests of the base that the candidate does not run, at most 500. It is no
+	// failure: a goal may ask for it.
+	Lost []LostTest `json:"lost,omitempty"`
+	// Fewer is how many tests fewer than on the base ran, where they have no names.
+	Fewer int `json:"fewer,omitempty"`
 	// Flaky names the tests that came out differently on the same commit; among Tests
 	// they are passed.
 	Flaky []string `json:"flaky,omitempty"`
@@ -147,12 +151,33 @@ type GateReport struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// UnmarshalJSON reads a report. What linters and scanners found was called findings before.
+// LostTest is a test that ran on the base, passing or failing, and does not run now.
+type LostTest struct {
+	Name    string `json:"name"`
+	Skipped bool   `json:"skipped,omitempty"` // it is there and skipped; else it is gone
+}
+
+const (
+	lostRemoved = " (removed)"
+	lostSkipped = " (skipped now)"
+)
+
+// String returns the name, and whether the test is gone or skipped.
+func (l LostTest) String() string {
+	if l.Skipped {
+		return l.Name + lostSkipped
+	}
+	return l.Name + lostRemoved
+}
+
+// UnmarshalJSON reads a report. What linters and scanners found was called findings before, and
+// lost tests were an inventory of sentences.
 func (r *GateReport) UnmarshalJSON(data []byte) error {
 	type plain GateReport
 	in := struct {
 		*plain
-		Findings []Diagnostic `json:"findings"`
+		Findings  []Diagnostic `json:"findings"`
+		Inventory []string     `json:"inventory"`
 	}{plain: (*plain)(r)}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
@@ -160,7 +185,24 @@ func (r *GateReport) UnmarshalJSON(data []byte) error {
 	if len(r.Diagnostics) == 0 {
 		r.Diagnostics = in.Findings
 	}
+	if len(r.Lost) == 0 {
+		r.readInventory(in.Inventory)
+	}
 	return nil
+}
+
+// readInventory reads the sentences of an older report.
+func (r *GateReport) readInventory(sentences []string) {
+	for _, s := range sentences {
+		var ran, now int
+		if name, found := strings.CutSuffix(s, lostRemoved); found {
+			r.Lost = append(r.Lost, LostTest{Name: name})
+		} else if name, found := strings.CutSuffix(s, lostSkipped); found {
+			r.Lost = append(r.Lost, LostTest{Name: name, Skipped: true})
+		} else if n, _ := fmt.Sscanf(strings.Replace(s, "1 test ran", "1 tests ran", 1), "%d tests ran on the base, %d now", &ran, &now); n == 2 {
+			r.Fewer = max(ran-now, 0)
+		}
+	}
 }
 
 // TestStatus is the result of one test.

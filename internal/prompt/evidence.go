@@ -111,8 +111,11 @@ func objections(rep, base *pawl.GateReport) string {
 			fmt.Fprintf(&fresh, "FAIL %s\n%s", t.Name, indent(t.Output))
 		}
 	}
-	for _, lost := range rep.Inventory {
+	for _, lost := range rep.Lost {
 		fmt.Fprintf(&rest, "no longer runs: %s\n", lost)
+	}
+	if rep.Fewer > 0 {
+		fmt.Fprintf(&rest, "%d fewer tests run than before the work began\n", rep.Fewer)
 	}
 	for _, f := range rep.Diagnostics {
 		rest.WriteString(finding(f))

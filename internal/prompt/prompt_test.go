@@ -74,7 +74,7 @@ func TestEvidenceWithoutDetail(t *testing.T) {
 	for name, rep := range map[string]pawl.GateReport{
 		"NoTests":       {Output: "Segmentation fault\n"},
 		"SilentTests":   {Output: "Segmentation fault\n", Tests: []pawl.TestResult{{Name: "TestA", Status: pawl.TestFail}}},
-		"LostTestsOnly": {Inventory: []string{"TestA (removed)"}},
+		"LostTestsOnly": {Lost: []pawl.LostTest{{Name: "TestA"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep.Verdict, rep.Reason = pawl.VerdictFail, "exit 139"

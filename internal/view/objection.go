@@ -33,7 +33,9 @@ func objections(evidence []byte) []string {
 		}
 		all = append(all, fmt.Sprintf("%s%s (%s)", at, f.Message, f.Severity))
 	}
-	all = append(all, g.Inventory...)
+	for _, lost := range g.Lost {
+		all = append(all, lost.String())
+	}
 	if len(all) > maxObjections {
 		more := len(all) - maxObjections
 		all = append(all[:maxObjections:maxObjections], fmt.Sprintf("and %d more", more))

@@ -11,7 +11,8 @@ import (
 
 // againstBase compares a report with the same gate's report on the base. What
 // fails on the base too is listed and excused, as long as nothing new fails;
-// what ran on the base and does not run any more fails.
+// what ran on the base and does not run any more is listed, and is no failure: a goal may ask
+// for it.
 //
 // Two failures are the same when the names of the failing tests are; of
 // findings, when rule, file and message are, whatever the line; of anything
@@ -190,7 +191,7 @@ func (j *judgement) compareFindings(r *pawl.GateReport, failing []pawl.Diagnosti
 	r.Error = findingsText(fresh)
 }
 
-// compareInventory fails a candidate that lost tests of the base.
+// compareInventory tells of tests of the base that the candidate lost.
 func (j *judgement) compareInventory(r *pawl.GateReport) {
 	if !j.reading.Recognised() {
 		j.unreadableNow(r)
@@ -204,37 +205,35 @@ func (j *judgement) compareInventory(r *pawl.GateReport) {
 		}
 		return
 	}
-	told := make([]string, len(lost))
-	for i, l := range lost {
-		told[i] = l.String()
-	}
-	r.Inventory = bounded(told)
+	r.Lost = lost[:min(len(lost), maxInventory)]
 	said := make([]string, len(lost))
 	for i, name := range j.shown(names(lost)) {
-		said[i] = lostTest{name: name, skipped: lost[i].skipped}.String()
+		said[i] = pawl.LostTest{Name: name, Skipped: lost[i].Skipped}.String()
 	}
 	reason := fmt.Sprintf("%s of the base no longer %s: %s", count(len(lost), "test"), verb(len(lost), "run"), nameList(said, len(said)))
-	if green {
-		r.Error = Normalise(strings.Join(told, "\n"))
-	}
-	j.loses(r, reason)
-}
-
-// loses adds a reason about the inventory, and fails what passed without it.
-func (j *judgement) loses(r *pawl.GateReport, reason string) {
-	if r.Verdict == pawl.VerdictPass {
-		r.Verdict, r.RedAtBase = pawl.VerdictFail, false
-		if r.Error == "" {
-			r.Error = Normalise(reason)
-		}
-		if len(allFailing(r.Tests)) == 0 {
-			r.Reason = reason
-			return
-		}
-		r.Reason = reason + "; " + r.Reason
+	if r.RedAtBase && keptFromRunning(lost, j.req.Base.Tests, &j.reading) {
+		r.Verdict, r.RedAtBase, r.Error = pawl.VerdictFail, false, Normalise(reason)
+		r.Reason = reason + ", because of a failure; " + r.Reason
 		return
 	}
 	r.Reason += "; " + reason
+}
+
+// keptFromRunning reports whether a failure is why a lost test did not run. The base has that
+// failure too, but there the test ran beside it.
+func keptFromRunning(lost []pawl.LostTest, base []pawl.TestResult, reading *report.Reading) bool {
+	inv := newInventory(base, reading)
+	return slices.ContainsFunc(lost, func(l pawl.LostTest) bool { return !l.Skipped && inv.explained(l.Name, reading) })
+}
+
+// baseNote tells of a base that says nothing about the candidate, so that what was not compared
+// is not taken for what is the same.
+func (j *judgement) baseNote() string {
+	base := j.req.Base
+	if base == nil || !base.Partial && base.ExitCode >= 0 && (!notFoundThere(base) || j.res.Missing) {
+		return ""
+	}
+	return "; the base could not be judged: " + cutText(base.Reason, maxQuote)
 }
 
 // unreadableNow is for a command that reported tests on the base and reports
@@ -262,7 +261,6 @@ func (j *judgement) compareCounts(r *pawl.GateReport) {
 	if base <= here {
 		return
 	}
-	reason := fmt.Sprintf("%s ran on the base, %d now", count(base, "test"), here)
-	r.Inventory = []string{reason}
-	j.loses(r, reason)
+	r.Fewer = base - here
+	r.Reason += fmt.Sprintf("; %s ran on the base, %d now", count(base, "test"), here)
 }

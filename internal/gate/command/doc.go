@@ -12,8 +12,11 @@
 //  4. The command ended with 0. The exit code wins over a report that is all
 //     green; only findings that are let through (low ones of a scanner,
 //     warnings of a linter) may explain another code.
-//  5. Against the base, if there is one: every test that ran there still runs.
-//     See inventory.go for what counts as lost.
+//
+// Tests of the base that no longer run are listed and fail nothing, since a goal
+// may ask for it; only where no test can be read that could be on the base does
+// the gate fail. See inventory.go for what counts as lost. A base that could not
+// be judged is named in the reason.
 //
 // Where there is an earlier report on the same commit, tests that came out
 // differently in it count as passed before these steps, and are named as flaky.

@@ -26,30 +26,17 @@ import (
 //
 // What a test checks is not compared: that is for a review.
 
-// lostTest is a test of the base that does not run any more.
-type lostTest struct {
-	name    string
-	skipped bool // it is there and skipped; else it is gone
-}
-
-func (l lostTest) String() string {
-	if l.skipped {
-		return l.name + " (skipped now)"
-	}
-	return l.name + " (removed)"
-}
-
-func names(lost []lostTest) []string {
+func names(lost []pawl.LostTest) []string {
 	all := make([]string, len(lost))
 	for i, l := range lost {
-		all[i] = l.name
+		all[i] = l.Name
 	}
 	return all
 }
 
 // findLost compares the tests of the base with those of a candidate. With
 // lenient set, what the candidate's own failures explain is left out.
-func findLost(base []pawl.TestResult, reading *report.Reading, lenient bool) []lostTest {
+func findLost(base []pawl.TestResult, reading *report.Reading, lenient bool) []pawl.LostTest {
 	inv := newInventory(base, reading)
 	var skipped, gone []string
 	for _, t := range base {
@@ -69,12 +56,12 @@ func findLost(base []pawl.TestResult, reading *report.Reading, lenient bool) []l
 	skipped = outermost(skipped, nil)
 	gone = outermost(gone, skipped)
 	gone = inv.unplaced(gone)
-	var lost []lostTest
+	var lost []pawl.LostTest
 	for _, name := range gone {
-		lost = append(lost, lostTest{name: name})
+		lost = append(lost, pawl.LostTest{Name: name})
 	}
 	for _, name := range skipped {
-		lost = append(lost, lostTest{name: name, skipped: true})
+		lost = append(lost, pawl.LostTest{Name: name, Skipped: true})
 	}
 	return lost
 }

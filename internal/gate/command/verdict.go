@@ -58,7 +58,7 @@ func (j *judgement) report() pawl.GateReport {
 	r.Missing, r.Lacks = j.program, j.lacks
 	j.againstBase(&r, own)
 	j.wanted(&r)
-	r.Reason += j.flakyNote()
+	r.Reason += j.flakyNote() + j.baseNote()
 	for _, m := range j.res.Met {
 		r.Reason += "; " + m.String()
 	}
