@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -46,8 +48,8 @@ func (p *GoPrinter) Close() error {
 	if len(p.line) > 0 {
 		p.take(p.line)
 	}
-	for pkg, tests := range p.held {
-		for test := range tests {
+	for _, pkg := range slices.Sorted(maps.Keys(p.held)) {
+		for _, test := range slices.Sorted(maps.Keys(p.held[pkg])) {
 			p.release(pkg, test, true)
 		}
 	}

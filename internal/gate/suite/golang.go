@@ -66,12 +66,17 @@ func (s *Suite) goJSON() (*Suite, error) {
 		return nil, err
 	case selecting["list"].value != "":
 		return nil, errors.New("it lists tests")
-	case selecting["json"].value == "true":
-		return s, nil
 	case s.redirect != "":
 		return nil, errors.New("its streams are one")
 	}
-	return s.edit(slices.Insert(slices.Clone(s.args()), 0, literal("-json")))
+	_, json := selecting["json"]
+	_, verbose := selecting["v"]
+	if json && !verbose {
+		return s, nil
+	}
+	// With -v the process of the tests marks its own lines no longer, and any line counts.
+	args := slices.DeleteFunc(slices.Clone(s.args()), func(w word) bool { return goName(w) == "v" || goName(w) == "json" })
+	return s.edit(slices.Insert(args, 0, literal("-json")))
 }
 
 // GoVerbose reports whether go test was asked to print what passing tests print.
@@ -102,11 +107,10 @@ func (s *Suite) onlyGo(names []string) (*Suite, error) {
 		functions[regexp.QuoteMeta(local)] = true
 	}
 	flags := literals("-run=^(" + strings.Join(sorted(functions), "|") + ")$")
-	if selecting["json"].value == "true" {
-		flags = append(flags, literal("-json"))
-	}
-	if v := selecting["v"].value; v != "" {
-		flags = append(flags, literal("-v="+v))
+	for _, name := range []string{"json", "v"} {
+		if value, given := selecting[name]; given {
+			flags = append(flags, literal("-"+name+"="+value.value))
+		}
 	}
 	return s.edit(slices.Concat(flags, own, rest))
 }

@@ -24,8 +24,9 @@ const results = "${TMPDIR:-/tmp}/" + ResultsName
 type Channel struct {
 	// Command is what to run: it has the results and prints what the gate's own command prints.
 	Command string
-	// Stands names the script whose line it is; empty = it is the gate's command.
-	Stands string
+	// Stands names the script whose line is run in place of the gate's command, and Line is that
+	// line; empty = the command itself is run.
+	Stands, Line string
 	// Format is what the results are in, Runner how their tests are named.
 	Format pawl.ReportFormat
 	Runner report.Runner
@@ -86,7 +87,9 @@ func (s *Suite) Channel() (Channel, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Command, c.Stands = to.Line(), to.Stands()
+	if c.Command = to.Line(); to.edited && to.indirect != "" {
+		c.Stands, c.Line = to.indirect, to.runnerLine()
+	}
 	return c, nil
 }
 

@@ -15,23 +15,23 @@ type Runner string
 
 // The runners.
 const (
-	GoTest      Runner = "go test"
-	GoTestSum   Runner = "gotestsum"
-	Pytest      Runner = "pytest"
-	Unittest    Runner = "unittest"
-	NodeTest    Runner = "node --test"
-	Jest        Runner = "jest"
-	Vitest      Runner = "vitest"
-	Mocha       Runner = "mocha"
-	CargoTest   Runner = "cargo test"
-	CargoNext   Runner = "cargo nextest"
-	maxNesting         = 5       // scripts that run scripts
-	maxReadFile        = 1 << 20 // bytes of a Makefile, a package.json or a runner's configuration
-	maxNames           = 200     // tests that one command selects
-	maxSelected        = 60_000  // bytes of their names
-	maxListed          = 50_000  // tests of a list that are read
-	maxListName        = 2_000   // bytes of a line of a list
-	maxNameParts       = 6       // parts of the name of a test within others
+	GoTest       Runner = "go test"
+	GoTestSum    Runner = "gotestsum"
+	Pytest       Runner = "pytest"
+	Unittest     Runner = "unittest"
+	NodeTest     Runner = "node --test"
+	Jest         Runner = "jest"
+	Vitest       Runner = "vitest"
+	Mocha        Runner = "mocha"
+	CargoTest    Runner = "cargo test"
+	CargoNext    Runner = "cargo nextest"
+	maxNesting          = 5       // scripts that run scripts
+	maxReadFile         = 1 << 20 // bytes of a Makefile, a package.json or a runner's configuration
+	maxNames            = 200     // tests that one command selects
+	maxSelected         = 60_000  // bytes of their names
+	maxListed           = 50_000  // tests of a list that are read
+	maxListName         = 2_000   // bytes of a line of a list
+	maxNameParts        = 6       // parts of the name of a test within others
 )
 
 // Suite is a test runner with the arguments that a command gives it. Its methods return
@@ -326,15 +326,6 @@ func (s *Suite) runnerLine() string {
 		parts = append(parts, s.redirect)
 	}
 	return strings.Join(parts, " ")
-}
-
-// Stands says whose line is run where that is not the command that was read, such as "make
-// test"; empty = it is.
-func (s *Suite) Stands() string {
-	if s.edited {
-		return s.indirect
-	}
-	return ""
 }
 
 // args are the runner's own arguments.
