@@ -96,6 +96,9 @@ type GateRequest struct {
 	// Doubt is a report of the same gate on this very commit: what comes out
 	// differently now is flaky. nil when the commit was not judged before.
 	Doubt *GateReport
+	// List asks for the runner's own list of its tests when the gate passes; see
+	// [GateReport.Unlisted].
+	List bool
 	// Prepared reports that commands of prepare were to put dependencies in place.
 	Prepared bool
 	// Env is told to the command: PAWL_TASK_ID, PAWL_CHANGED_FILES (a file with
@@ -129,11 +132,29 @@ type GateReport struct {
 	Tests []TestResult `json:"tests,omitempty"`
 	// Diagnostics are what a linter or scanner found, where the format has them.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
+	// Complete reports that Tests names every test that ran, and that no failure kept others
+	// from running, as far as the runner tells. Older reports do not say so.
+	Complete bool `json:"complete,omitempty"`
+	// Channel is the test runner that gave the results itself, such as "go test". Empty = they
+	// were read from what the command printed, where a test can print what looks like one.
+	Channel string `json:"channel,omitempty"`
 	// Lost are the tests of the base that the candidate does not run, at most 500. It is no
 	// failure: a goal may ask for it.
 	Lost []LostTest `json:"lost,omitempty"`
 	// Fewer is how many tests fewer than on the base ran, where they have no names.
 	Fewer int `json:"fewer,omitempty"`
+	// Unlisted are tests that are reported and not in the runner's own list, Unreported those
+	// in the list of which there is no result; of tests within others only the outer ones, at
+	// most 500. Both are empty where no list was asked for or the runner has none: Listed is how
+	// many tests it has, 0 = not known.
+	Unlisted   []string `json:"unlisted,omitempty"`
+	Unreported []string `json:"unreported,omitempty"`
+	Listed     int      `json:"listed,omitempty"`
+	// Rerun are the tests that alone were run, because they failed in the report that was in
+	// doubt; the other results are of that report. Empty = all were run.
+	Rerun []string `json:"rerun,omitempty"`
+	// Notes say how the result was reached where that is not as usual, a sentence each.
+	Notes []string `json:"notes,omitempty"`
 	// Flaky names the tests that came out differently on the same commit; among Tests
 	// they are passed.
 	Flaky []string `json:"flaky,omitempty"`

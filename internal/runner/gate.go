@@ -71,6 +71,7 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	if req.Timeout == 0 && req.Spec.Kind == pawl.GateValidation {
 		req.Timeout = validationTimeout
 	}
+	req.List = !do.OnBase
 	if do.OnBase {
 		req.Spec.Green = nil // they may not exist yet
 	} else {

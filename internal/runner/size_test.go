@@ -187,7 +187,7 @@ func TestHostileReports(t *testing.T) {
 		rep = pawl.GateReport{
 			Verdict: pawl.Verdict(text("verdict")), Reason: strings.Repeat(text("reason"), 10), Error: text("error"), Output: text("output"),
 			Passed: rapid.Int().Draw(rt, "passed"), Failed: rapid.Int().Draw(rt, "failed"), Skipped: rapid.Int().Draw(rt, "skipped"),
-			Lost: []pawl.LostTest{{Name: text("lost")}},
+			Lost: []pawl.LostTest{{Name: text("lost")}}, Unlisted: []string{text("unlisted")}, Notes: []string{text("note")},
 		}
 		for i := range rapid.SampledFrom([]int{0, 1, 500}).Draw(rt, "tests") {
 			rep.Tests = append(rep.Tests, pawl.TestResult{Name: fmt.Sprint(i, text("test")), Status: pawl.TestFail})

@@ -18,9 +18,14 @@
 // the gate fail. See inventory.go for what counts as lost. A base that could not
 // be judged is named in the reason.
 //
+// Where the test runner behind the command is known (package suite), the results
+// come from the runner itself, and what the command prints is only read where it
+// gives none; the reason says so then. See channel.go.
+//
 // Where there is an earlier report on the same commit, tests that came out
 // differently in it count as passed before these steps, and are named as flaky.
-// See doubt.go.
+// See doubt.go. Only the tests that failed in it are run again where the runner
+// can be told so.
 //
 // A failure of steps 3 and 4 that the base has too, whole and unchanged, is a
 // pass with RedAtBase set, unless the gate requires green. See base.go.

@@ -1,12 +1,144 @@
 package command
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"pawl"
 	"pawl/internal/gate/report"
+	"pawl/internal/gate/suite"
 )
+
+// again runs the tests alone that failed in the report that is in doubt, where the runner can
+// be told so, and puts their results in the place of those in that report. It returns nil where
+// all has to run: where the report may lack tests, the runner cannot select or did not run what
+// was selected, or the command fails though these tests pass.
+func (a *attempt) again(ctx context.Context) (*judgement, error) {
+	doubt := a.req.Doubt
+	if doubt == nil || a.suite == nil {
+		return nil, nil
+	}
+	names, err := selectable(doubt)
+	var only *suite.Suite
+	if err == nil {
+		only, err = a.suite.Only(names)
+	}
+	if err != nil {
+		a.note("all tests were run again: %v", err)
+		return nil, nil
+	}
+	// What is selected is run as the whole was.
+	whole := *a
+	if a.line = only.Line(); a.channel != nil {
+		err = a.open(only)
+	}
+	var res pawl.CommandResult
+	var part report.Reading
+	if err == nil {
+		if res, part, err = a.run(ctx); err != nil {
+			return nil, err
+		}
+		if err = told(names, res, &part); err == nil && whole.runner() != a.runner() {
+			err = fmt.Errorf("%s gave no results of its own", a.suite.Runner)
+		}
+	}
+	if err != nil {
+		*a = whole
+		a.note("all tests were run again: of the %s alone that failed, %v", count(len(names), "test"), err)
+		return nil, nil
+	}
+	a.rerun = names
+	a.say("only the %s that failed before ran again", count(len(names), "test"))
+	return &judgement{req: a.req, res: res, reading: merge(doubt, names, &part), attempt: a}, nil
+}
+
+// selectable are the tests that failed in a report, if it is whole without them.
+func selectable(r *pawl.GateReport) ([]string, error) {
+	names := failed(r.Tests)
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("no single test failed before")
+	case !r.Complete || len(names) != r.Failed || len(wholes(r.Tests)) > 0 || r.Partial:
+		return nil, fmt.Errorf("some may not have run before")
+	}
+	for _, sign := range []string{"stopping after ", "Interrupted: "} { // pytest, as its configuration says
+		if strings.Contains(r.Output, sign) {
+			return nil, fmt.Errorf("some did not run before")
+		}
+	}
+	return names, nil
+}
+
+// told returns an error where the results of selected tests do not tell of each of them, or
+// tell of more that failed.
+func told(names []string, res pawl.CommandResult, part *report.Reading) error {
+	now := statuses(part.Tests)
+	fails := false
+	for _, name := range names {
+		there := false
+		for at := name; at != "" && !there; at = report.Parent(at) {
+			_, there = now[at]
+		}
+		if !there {
+			return fmt.Errorf("%s has no result", cutText(name, maxQuote))
+		}
+		fails = fails || now[name] == pawl.TestFail
+	}
+	switch {
+	case res.TimedOut || res.Missing || part.Damage != "" || len(part.Broken) > 0 || len(wholes(part.Tests)) > 0:
+		return fmt.Errorf("the results are not whole")
+	case res.ExitCode != 0 && !fails:
+		return fmt.Errorf("all pass and the command fails (exit %d)", res.ExitCode)
+	}
+	return nil
+}
+
+// merge puts the results of tests that were run again, and of those within them, in the place
+// of those in a report.
+func merge(r *pawl.GateReport, names []string, part *report.Reading) report.Reading {
+	again := map[string]bool{}
+	for _, name := range names {
+		again[name] = true
+	}
+	now := statuses(part.Tests)
+	out := report.Reading{Format: part.Format, Tool: part.Tool, Diagnostics: r.Diagnostics, Skipped: r.Skipped}
+	for _, t := range r.Tests {
+		if _, there := now[t.Name]; !again[t.Name] && !(there && within(again, t.Name)) {
+			out.Tests = append(out.Tests, t)
+		}
+	}
+	for _, t := range part.Tests {
+		if again[t.Name] || within(again, t.Name) {
+			out.Tests = append(out.Tests, t)
+		}
+	}
+	slices.SortFunc(out.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) })
+	skipped := 0
+	for _, t := range out.Tests {
+		switch t.Status {
+		case pawl.TestPass:
+			out.Passed++
+		case pawl.TestFail:
+			out.Failed++
+		case pawl.TestSkip:
+			skipped++
+		}
+	}
+	out.Skipped = max(out.Skipped, skipped)
+	return out
+}
+
+// within reports whether a test is part of one of these.
+func within(tests map[string]bool, name string) bool {
+	for parent := report.Parent(name); parent != ""; parent = report.Parent(parent) {
+		if tests[parent] {
+			return true
+		}
+	}
+	return false
+}
 
 // settle compares the tests with those of an earlier run on the same commit. One
 // that fails in one of the two and passes in the other is flaky, and counts as

@@ -26,22 +26,36 @@ func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport
 	if err != nil {
 		return pawl.GateReport{}, fmt.Errorf("run gate %s: %w", req.Spec.Name, err)
 	}
-	files := watchFiles(tree, req.Spec.File)
-	res, err := req.Room.Run(ctx, pawl.Command{
-		Shell: req.Spec.Command, Env: req.Env, Timeout: timeout(req), Progress: req.Progress,
-	})
-	if ctx.Err() != nil {
-		return pawl.GateReport{}, ctx.Err()
-	}
+	a := newAttempt(req, tree)
+	defer a.close()
+	j, err := a.judge(ctx)
 	if err != nil {
-		return pawl.GateReport{}, fmt.Errorf("run gate %s: %w", req.Spec.Name, err)
+		return pawl.GateReport{}, err
 	}
-	reading := read(req, res, files)
-	j := &judgement{req: req, res: res, reading: reading}
+	r := j.report()
+	if err := a.list(ctx, &r); err != nil {
+		return pawl.GateReport{}, err
+	}
+	r.Notes = a.notes
+	return r, nil
+}
+
+// judge runs the command, for the tests that are in doubt alone where that can be, and reads
+// its results.
+func (a *attempt) judge(ctx context.Context) (*judgement, error) {
+	j, err := a.again(ctx)
+	if j != nil || err != nil {
+		return j, err
+	}
+	res, reading, err := a.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j = &judgement{req: a.req, res: res, reading: reading, attempt: a}
 	if !res.TimedOut && res.ExitCode != 0 && !reading.Recognised() {
 		j.readMissing()
 	}
-	return j.report(), nil
+	return j, nil
 }
 
 func timeout(req pawl.GateRequest) time.Duration {

@@ -15,6 +15,7 @@ type judgement struct {
 	req     pawl.GateRequest
 	res     pawl.CommandResult
 	reading report.Reading
+	attempt *attempt
 	flaky   []string // tests that came out differently in an earlier run on the same commit
 	excused bool     // some of them failed now
 	program string   // what the machine lacks
@@ -47,6 +48,7 @@ func (j *judgement) report() pawl.GateReport {
 		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
 		Passed: j.reading.Passed, Failed: j.reading.Failed, Skipped: j.reading.Skipped,
 		Tests: j.reading.Tests, Diagnostics: j.reading.Diagnostics, Flaky: bounded(j.flaky),
+		Complete: j.complete(), Channel: j.attempt.runner(), Rerun: bounded(j.attempt.rerun),
 		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration, Met: j.res.Met,
 	}
 	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
@@ -59,6 +61,9 @@ func (j *judgement) report() pawl.GateReport {
 	j.againstBase(&r, own)
 	j.wanted(&r)
 	r.Reason += j.flakyNote() + j.baseNote()
+	for _, note := range j.attempt.said {
+		r.Reason += "; " + note
+	}
 	for _, m := range j.res.Met {
 		r.Reason += "; " + m.String()
 	}
@@ -67,6 +72,12 @@ func (j *judgement) report() pawl.GateReport {
 		r.Reason += j.dependenciesNote()
 	}
 	return r
+}
+
+// complete reports whether the tests of the report are all there are.
+func (j *judgement) complete() bool {
+	r := &j.reading
+	return r.Ran() > 0 && r.Complete() && r.Damage == "" && len(r.Broken) == 0 && !j.res.TimedOut
 }
 
 // outcome takes the first reason to fail, in the order of the package comment.
