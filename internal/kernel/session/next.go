@@ -363,7 +363,7 @@ func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
 		n.Output, n.Facts = cmp.Or(use.Trimmed, use.Args), use.Facts
 		return n
 	case x.invalid >= maxInvalid:
-		n := end(pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of %s%s", x.invalid, pawl.SubmitTool(spec.Output), x.problem()))
+		n := end(pawl.SessionNoResult, fmt.Sprintf("%d calls of %s were refused%s", x.invalid, pawl.SubmitTool(spec.Output), x.problem()))
 		n.Output = x.text
 		return n
 	case x.turn >= x.Turns:

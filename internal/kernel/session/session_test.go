@@ -175,7 +175,7 @@ func TestInvalidResults(t *testing.T) {
 		k.expect(wrong, "speak")
 	}
 	k.reply("wrong")
-	if n := k.expect(wrong, "end no_result: 3 results did not fit the schema of submit_report: summary is missing"); n.Output != text(3) {
+	if n := k.expect(wrong, "end no_result: 3 calls of submit_report were refused: summary is missing"); n.Output != text(3) {
 		t.Errorf("the output is %v", n.Output)
 	}
 
@@ -235,7 +235,7 @@ func TestTrimmedResults(t *testing.T) {
 		t.Errorf("got %+v", n)
 	}
 	for calls, want := range map[string][]string{
-		"wrong":    {"error 0: summary is missing", "end no_result: 3 results did not fit the schema of submit_report: summary is missing"}, // it cannot be cut
+		"wrong":    {"error 0: summary is missing", "end no_result: 3 calls of submit_report were refused: summary is missing"}, // it cannot be cut
 		"odd fits": {"error 0: too long", "note 1: Accepted.", "end done"},                                                                  // it need not be cut
 	} {
 		k = prompted(t, pawl.SessionStarted{})
