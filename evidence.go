@@ -109,3 +109,28 @@ type ChangedPath struct {
 	Path  string    `json:"path"`
 	Class PathClass `json:"class"`
 }
+
+// Submission is what a structured result is checked against when a session hands it in.
+type Submission struct {
+	Criteria []Criterion // the task's
+	// Sources are what the evidence of a verdict may cite; nil = it is not looked up.
+	Sources Sources
+}
+
+// Sources are what the evidence of a verdict may cite. What cannot be read is not there: whoever
+// made them has the error.
+type Sources interface {
+	// Paths returns the files of the candidate and of its base, each once.
+	Paths() []string
+	// Lines returns how many lines a file of Paths has, in the candidate or in the base, where
+	// it has more.
+	Lines(path string) int
+	// Tests returns the names of tests in the reports of gates, on the candidate and on the base.
+	Tests() []string
+	// InTests reports whether a file with tests, of the candidate or of the base, contains the
+	// text and not only as a part of a longer word.
+	InTests(text string) bool
+	// Documents returns the results that steps have handed in, by their names, where these are
+	// the work and not files.
+	Documents() map[string]string
+}

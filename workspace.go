@@ -80,6 +80,9 @@ type Workspaces interface {
 	Files(ctx context.Context, commit CommitHash, folder string) (map[string][]byte, error)
 	// Marked are those of the paths whose files in a commit hold conflict markers.
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
+	// Contents calls see with the content of each of the paths that is a file of a commit, in
+	// their order, until it returns false. Files of more than 32 MB are passed over.
+	Contents(ctx context.Context, commit CommitHash, paths []string, see func(path string, content []byte) bool) error
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
 	// Changes returns the files that differ between two commits, sorted by path, with their

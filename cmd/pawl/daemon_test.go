@@ -308,7 +308,7 @@ answers:
   - when: {step: implement}
     calls: [{submit_result: {summary: done}}]
   - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: fine}}]
 `
 	waitCommand = "test -e WORK/go || { echo begun > WORK/begun; sleep 4321; }; echo yes > want.txt"
 )

@@ -103,7 +103,7 @@ answers:
   - when: {step: validation, task: TASK-001, last: error}
     calls: [{submit_verdict: {decision: retry, criteria: [{id: AC-001, status: fail, evidence: [], gap: nobody checked it}], summary: Not checked., feedback: Check the cart.}}]
   - when: {step: validation}
-    calls: [{submit_verdict: {decision: approve, criteria: [{id: AC-001, status: pass, evidence: [lines]}], summary: Good., confidence: 90}}]
+    calls: [{submit_verdict: {decision: approve, criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: Good., confidence: 90}}]
   - when: {step: learn}
     calls: [{submit_learnings: {entries: [{kind: learning, text: Parts are text files.}]}}]
   - when: {step: close}

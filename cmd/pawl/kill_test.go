@@ -60,7 +60,7 @@ answers:
     calls: [{submit_result: {summary: done}}]
   - when: {step: requirements}
     delay_ms: 4
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: fine}}]
 `
 
 const killGate = `echo 1..2; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; test -f one.txt && echo "ok 1 one" || echo "not ok 1 one"; test -f want.txt && echo "ok 2 want" || { echo "not ok 2 want"; exit 1; }`

@@ -46,7 +46,7 @@ answers:
           risks: [None.]
   - when: {step: [plan-judge, spec-judge]}
     delay_ms: 4
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [specs]}], summary: It covers the request., decision: approve}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [specs, phases]}], summary: It covers the request., decision: approve}}]
 `)
 	spec := func(name, when string, phases ...string) {
 		fmt.Fprintf(&b, "  - when: {step: spec, task: %s%s}\n    calls:\n      - create_spec:\n          title: Spec %s\n          parent_plan: Two parts\n          overview: One file a phase.\n          phases:\n", name, when, name)

@@ -30,7 +30,7 @@ answers:
   - when: {step: implement}
     calls: [{submit_result: {summary: done}}]
   - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: fine}}]
 `
 
 // A run that is killed while its dependencies are prepared, or put into its worktree, ends as

@@ -150,7 +150,7 @@ answers:
   - when: {step: implement}
     calls: [{submit_result: {summary: done}}]
   - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: fine}}]
 `
 	}
 	const write = "echo 1 >one.txt; echo 1 >~/one; "

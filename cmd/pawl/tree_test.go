@@ -51,7 +51,7 @@ answers:
     say: The name is there.
   - when: {role: verifier}
     delay_ms: 4
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine, decision: approve, confidence: 95}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: ["shop.go:3"]}], summary: fine, decision: approve, confidence: 95}}]
   - when: {step: extract}
     calls: [{submit_learnings: {entries: [{kind: learning, text: one line a name}]}}]
   - when: {step: summary}

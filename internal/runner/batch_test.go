@@ -344,7 +344,7 @@ func TestTrimmed(t *testing.T) {
 		t.Fatalf("handed in %+v", got)
 	}
 	cut := w.MustBlob(t, got.Trimmed)
-	if _, problem := w.r.Submits.Facts("context", json.RawMessage(cut), nil); problem != "" || !strings.Contains(cut, "never again") {
+	if _, problem := w.r.Submits.Facts("context", json.RawMessage(cut), pawl.Submission{}); problem != "" || !strings.Contains(cut, "never again") {
 		t.Errorf("what it is cut to is not right: %s: %s", problem, cut)
 	}
 	long["phase"] = "SLEEP"

@@ -50,7 +50,8 @@ func TestSecretsAreNotKept(t *testing.T) {
 	t.Run("Model", func(t *testing.T) {
 		reply := replies(pawl.StopToolUse, say("The key is "+hidden), pawl.Block{Kind: pawl.BlockOpaque, Provider: "x", Opaque: json.RawMessage(`{"thought": "` + hidden + `"}`)},
 			use("1", "write", `{"path": "k", "content": "`+hidden+`"}`), use("2", "write", `{"path": "k", "mode": "`+hidden+`"}`), use("3", hidden, `"`+hidden+`"`),
-			use("4", "submit_verdict", `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["x"]}, {"id": "AC-002", "status": "fail", "evidence": [], "gap": "`+hidden+`"}], "summary": "`+hidden+`"}`))
+			use("4", "submit_verdict", `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["README"]}, {"id": "AC-002", "status": "fail", "evidence": [], "gap": "`+hidden+`"}], "summary": "`+hidden+`"}`))
+		w.shows(t, w.base)
 		got := must[*pawl.ModelReplied](t, w, w.asks(t, reply, "write", "submit_verdict"))
 		if text := w.MustBlob(t, got.Text); text != "The key is "+redacted {
 			t.Errorf("the text is %q", text)

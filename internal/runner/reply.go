@@ -156,11 +156,8 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	switch {
 	case use.Problem != "":
 	case use.Submit:
-		criteria, err := criteria(ctx, job)
-		if err != nil {
-			return use, err
-		}
-		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, b.Args, criteria, a); err != nil {
+		var err error
+		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, b.Args, a); err != nil {
 			return use, err
 		}
 		if use.Problem != "" {
@@ -189,9 +186,23 @@ func criteria(ctx context.Context, job driver.Job) (criteria []pawl.Criterion, e
 }
 
 // submitted are the facts of a result that is handed in, or what is wrong with it.
-func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, criteria []pawl.Criterion, a *answer) (pawl.Facts, string, error) {
-	facts, problem := r.Submits.Facts(name, args, criteria)
+func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, a *answer) (pawl.Facts, string, error) {
+	criteria, err := criteria(ctx, job)
+	if err != nil {
+		return nil, "", err
+	}
+	about := pawl.Submission{Criteria: criteria}
+	var cited *sources
+	if name == resultVerdict {
+		if cited, err = r.sourcesOf(ctx, job); err != nil {
+			return nil, "", err
+		}
+		about.Sources = cited
+	}
+	facts, problem := r.Submits.Facts(name, args, about)
 	switch {
+	case cited != nil && cited.err != nil:
+		return nil, "", cited.err
 	case problem != "":
 		return nil, problem, nil
 	case name == resultLearnings:

@@ -98,7 +98,8 @@ func TestCallProblems(t *testing.T) {
 // The facts of a submitted result are those decisions need.
 func TestSubmittedFacts(t *testing.T) {
 	w := MustWorld(t, nil)
-	verdict := `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["a.go:1"]}, {"id": "AC-002", "status": "fail", "evidence": [], "gap": "no test"}], "summary": "s"}`
+	w.shows(t, w.base)
+	verdict := `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["README:1"]}, {"id": "AC-002", "status": "fail", "evidence": [], "gap": "no test"}], "summary": "s"}`
 	got := must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "submit_verdict", verdict)), "submit_verdict"))
 	want := pawl.Facts{{Name: "decision", Value: "fail"}, {Name: "reason", Value: "1 of 2 criteria met; AC-002: no test"},
 		{Name: "met", Value: "1"}, {Name: "total", Value: "2"}, {Name: "unmet", Value: "AC-002"}}

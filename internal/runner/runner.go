@@ -90,7 +90,7 @@ type Submits interface {
 	// Spec is the tool that hands in the result of this name.
 	Spec(name string) (pawl.ToolSpec, bool)
 	// Facts are what decisions need of a result, or what is wrong with it.
-	Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string)
+	Facts(name string, args json.RawMessage, about pawl.Submission) (facts pawl.Facts, problem string)
 }
 
 // Trimmer is a [Submits] that can cut a result to the size it may have.

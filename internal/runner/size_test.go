@@ -65,7 +65,7 @@ func hostileCall(criteria []pawl.Criterion) *rapid.Generator[pawl.Block] {
 			var judged []map[string]any
 			for i, c := range criteria {
 				status := rapid.SampledFrom([]string{"pass", "fail"}).Draw(t, fmt.Sprint(i))
-				judged = append(judged, map[string]any{"id": c.ID, "status": status, "evidence": []string{"e"}, "gap": "gap " + text})
+				judged = append(judged, map[string]any{"id": c.ID, "status": status, "evidence": []string{rapid.SampledFrom([]string{"README:1", text}).Draw(t, fmt.Sprint("evidence ", i))}, "gap": "gap " + text})
 			}
 			args = quoted(map[string]any{"criteria": judged, "summary": "s" + text})
 		}
@@ -94,6 +94,7 @@ func manyCriteria(t *rapid.T) []pawl.Criterion {
 func TestHostileReplies(t *testing.T) {
 	w := MustWorld(t, nil)
 	w.r.Tools = tool.New(append(tool.Builtin(), longTool{})...)
+	w.shows(t, w.base)
 	rapid.Check(t, func(rt *rapid.T) {
 		criteria := manyCriteria(rt)
 		started := *w.job.Started
@@ -144,6 +145,7 @@ func TestHostileReplies(t *testing.T) {
 // What is not met stays told apart, however much it is.
 func TestUnmetStaysDifferent(t *testing.T) {
 	w := MustWorld(t, nil)
+	w.shows(t, w.base)
 	var criteria []pawl.Criterion
 	for i := range 300 {
 		criteria = append(criteria, pawl.Criterion{ID: fmt.Sprintf("%s-%03d", strings.Repeat("long", 30), i)})
@@ -156,7 +158,7 @@ func TestUnmetStaysDifferent(t *testing.T) {
 			if slices.Contains(met, i) {
 				status = "pass"
 			}
-			judged = append(judged, map[string]any{"id": c.ID, "status": status, "evidence": []string{"e"}, "gap": "g"})
+			judged = append(judged, map[string]any{"id": c.ID, "status": status, "evidence": []string{"README:1"}, "gap": "g"})
 		}
 		args := quoted(map[string]any{"criteria": judged, "summary": "s"})
 		got := must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "submit_verdict", args)), "submit_verdict"))

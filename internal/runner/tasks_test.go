@@ -222,7 +222,8 @@ func TestArtifacts(t *testing.T) {
 // The criteria a verdict has to decide are the task's, where the loop has one. P-77
 func TestVerdictOnTask(t *testing.T) {
 	w := MustWorld(t, nil)
-	verdict := use("1", "submit_verdict", `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["a.go:1"]}], "summary": "s", "decision": "approve", "confidence": 80}`)
+	w.shows(t, w.base)
+	verdict := use("1", "submit_verdict", `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["README:1"]}], "summary": "s", "decision": "approve", "confidence": 80}`)
 	task := func(spec any) effect {
 		h := w.MustKeep(t, spec)
 		return func(j *driver.Job) { j.Task = h }

@@ -182,6 +182,13 @@ func (w *world) MustKeep(tb rapid.TB, v any) pawl.Hash {
 	return b.Hash
 }
 
+// shows stores that the sessions from now on began with a prompt of a commit and these inputs.
+func (w *world) shows(tb rapid.TB, commit pawl.CommitHash, inputs ...pawl.Input) {
+	tb.Helper()
+	do := &pawl.AssemblePrompt{Template: "requirements.md", Output: "verdict", Commit: commit, Base: w.base, Inputs: inputs}
+	w.store(tb, &pawl.EffectRequested{Effect: pawl.Effect{Class: pawl.CrashRepeat, Do: do}}, nil)
+}
+
 // store appends an event with its blobs.
 func (w *world) store(tb rapid.TB, body pawl.Body, blobs []pawl.Blob) {
 	tb.Helper()

@@ -58,7 +58,7 @@ func TestArtifactsRefused(t *testing.T) {
 		})
 	}
 	for _, result := range []string{"create_plan", "create_spec", "create_phase"} { // without the schema too
-		if _, problem := (submit.Results{}).Facts(result, json.RawMessage(`{}`), nil); !strings.HasPrefix(problem, "title is empty; ") {
+		if _, problem := (submit.Results{}).Facts(result, json.RawMessage(`{}`), pawl.Submission{}); !strings.HasPrefix(problem, "title is empty; ") {
 			t.Errorf("%s: %q", result, problem)
 		}
 	}

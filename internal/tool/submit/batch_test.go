@@ -149,7 +149,7 @@ func TestBatchesRefused(t *testing.T) {
 			"plan": `{"subtasks": [], "questions": ["1", "2", "3", "4", "5", "6"]}`, "review": `{"decision": "x", "issues": []}`,
 			"batch": `{"verdicts": [], "anti_patterns": []}`, "result": `{"summary": "s", "decision": "x"}`, "report": `{}`,
 		} {
-			if got, problem := (submit.Results{}).Facts(result, json.RawMessage(args), nil); problem == "" {
+			if got, problem := (submit.Results{}).Facts(result, json.RawMessage(args), pawl.Submission{}); problem == "" {
 				t.Errorf("%s is accepted with %s", result, facts(got))
 			}
 		}
@@ -218,13 +218,13 @@ func TestTrimAlwaysFits(t *testing.T) {
 			lists = append(lists, list.Draw(rt, "list"))
 		}
 		args := json.RawMessage(aContext(lists...))
-		_, problem := submit.Results{}.Facts("context", args, nil)
+		_, problem := submit.Results{}.Facts("context", args, pawl.Submission{})
 		cut, ok := submit.Results{}.Trim("context", args)
 		if ok != (problem != "") {
 			rt.Fatalf("problem %q, cut %v", problem, ok)
 		}
 		if ok {
-			if _, problem := (submit.Results{}).Facts("context", cut, nil); problem != "" {
+			if _, problem := (submit.Results{}).Facts("context", cut, pawl.Submission{}); problem != "" {
 				rt.Fatal(problem)
 			}
 		}

@@ -55,7 +55,7 @@ type Results struct{}
 func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 
 // Facts are what decisions need of a result, or what is wrong with it beyond its
-// schema, in words for the model. criteria are the task's.
+// schema, in words for the model. about is what it is checked against.
 //
 //   - assessment: files, lines, new_dependencies, type, and a risk for each
 //   - ballot: a rank for each proposal, best first
@@ -77,9 +77,9 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //   - summary: nothing
 //   - tasks: decision (PANDORA_LOOP, EXECUTE or COMPLETE), count, reason
 //   - verdict: decision (pass, fail, halt, retry or revise), reason, met, total,
-//     confidence if it is given, and an unmet for the id of each criterion that is
-//     not met
-func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string) {
+//     confidence if it is given, an unmet for the id of each criterion that is not
+//     met, and a loose for each that is met by evidence without a line or a test
+func (Results) Facts(name string, args json.RawMessage, about pawl.Submission) (facts pawl.Facts, problem string) {
 	switch result(name) {
 	case "assessment":
 		return factsOf[Assessment](args, Assessment.facts)
@@ -116,7 +116,7 @@ func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterio
 	case "tasks":
 		return factsOf[Tasks](args, Tasks.facts)
 	case "verdict":
-		return factsOf(args, func(v Verdict) (pawl.Facts, error) { return v.facts(criteria) })
+		return factsOf(args, func(v Verdict) (pawl.Facts, error) { return v.facts(about) })
 	}
 	return nil, fmt.Sprintf("there is no result %q", name)
 }

@@ -38,7 +38,7 @@ func check(tb testing.TB, name, args string, criteria []pawl.Criterion) (pawl.Fa
 	if problem := tool.New().Check(spec, json.RawMessage(args)); problem != "" {
 		return nil, problem
 	}
-	return submit.Results{}.Facts(name, json.RawMessage(args), criteria)
+	return submit.Results{}.Facts(name, json.RawMessage(args), pawl.Submission{Criteria: criteria})
 }
 
 func verdict(status, gap, more string) string {
@@ -243,13 +243,13 @@ func TestRefused(t *testing.T) {
 			"learnings": `{"entries": [{"kind": "instruction", "text": "x"}]}`, "result": `{"summary": "s", "status": "x"}`,
 			"verdict": `{"criteria": [` + pass + `], "summary": "s", "decision": "x"}`,
 		} {
-			if got, problem := (submit.Results{}).Facts(result, json.RawMessage(args), criteria); problem == "" {
+			if got, problem := (submit.Results{}).Facts(result, json.RawMessage(args), pawl.Submission{Criteria: criteria}); problem == "" {
 				t.Errorf("%s is accepted with %s", result, facts(got))
 			}
 		}
 	})
 	t.Run("NoSuchResult", func(t *testing.T) {
-		if _, problem := (submit.Results{}).Facts("haiku", nil, nil); !strings.Contains(problem, "haiku") {
+		if _, problem := (submit.Results{}).Facts("haiku", nil, pawl.Submission{}); !strings.Contains(problem, "haiku") {
 			t.Errorf("problem %q", problem)
 		}
 	})

@@ -1,9 +1,9 @@
 package submit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,9 +56,9 @@ type Criterion struct {
 
 // facts decides: as the reviewer does, but never pass when a criterion is not
 // met; without a decision of its own pass when every criterion is met, else
-// fail. A verdict that leaves a criterion out, or passes one without evidence,
-// is none, unless it halts.
-func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
+// fail. A verdict that leaves a criterion out, or passes one by evidence that does
+// not exist, is none, unless it halts.
+func (v Verdict) facts(about pawl.Submission) (pawl.Facts, error) {
 	switch {
 	case blank(v.Summary):
 		return nil, errors.New("summary is empty")
@@ -72,19 +72,18 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 			return nil, err
 		}
 	}
-	wanted := wantedIDs(criteria)
-	halts := !blank(v.Halt) || v.Decision == Halt
-	if err := v.covers(wanted); err != nil && !halts {
-		return nil, err
+	wanted := wantedIDs(about.Criteria)
+	loose, err := v.lookUp(about.Sources)
+	if halts := !blank(v.Halt) || v.Decision == Halt; !halts {
+		if err := cmp.Or(v.covers(wanted), err); err != nil {
+			return nil, err
+		}
 	}
-	var unmet, loose pawl.Facts
+	var unmet pawl.Facts
 	var gaps []string
 	for _, id := range wanted {
 		i := slices.IndexFunc(v.Criteria, func(c Criterion) bool { return c.ID == id })
 		if i >= 0 && v.Criteria[i].Status == Pass {
-			if !slices.ContainsFunc(v.Criteria[i].Evidence, pointing.MatchString) {
-				loose = append(loose, pawl.Fact{Name: "loose", Value: id})
-			}
 			continue
 		}
 		unmet = append(unmet, pawl.Fact{Name: "unmet", Value: id})
@@ -105,9 +104,6 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 	}
 	return append(append(facts, unmet...), loose...), nil
 }
-
-// pointing matches evidence that can be looked up: a file with a line, or the name of a test.
-var pointing = regexp.MustCompile(`[\pL_][^\s:]*:\d+|#L\d+|\b[Ll]ines? \d+|\bTest[A-Z_]\w|\btest_\w|::\w|\b\w+_test\b|\.(test|spec)\.\w`)
 
 // decide is the verdict and the reason for it.
 func (v Verdict) decide(met, total int, gaps []string) (decision, reason string) {
@@ -135,7 +131,7 @@ func (c Criterion) check() error {
 	switch c.Status {
 	case Pass:
 		if !slices.ContainsFunc(c.Evidence, func(e string) bool { return !blank(e) }) {
-			return fmt.Errorf("%s is a pass without evidence: name what you saw, with file and line", c.ID)
+			return fmt.Errorf("%s is a pass without evidence: name what you saw, as a file with the line or a test", c.ID)
 		}
 	case Fail, Partial:
 		if blank(c.Gap) {

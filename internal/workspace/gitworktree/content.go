@@ -37,6 +37,28 @@ func (s *Workspaces) FileAt(ctx context.Context, tree pawl.TreeHash, name string
 	return content, goneTree(tree, err)
 }
 
+// Contents calls see with the content of each of the paths that is a file of a commit, in
+// their order, until it returns false. Files of more than 32 MB are passed over.
+func (s *Workspaces) Contents(ctx context.Context, commit pawl.CommitHash, paths []string, see func(path string, content []byte) bool) error {
+	c, err := s.commit(ctx, commit)
+	if err != nil {
+		return err
+	}
+	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+		for _, path := range paths {
+			f, found, err := lookUp(objects, c.Tree, path)
+			if err != nil {
+				return err
+			}
+			if found && f.data != nil && !see(path, f.data) {
+				return nil
+			}
+		}
+		return nil
+	})
+	return explain("read files of "+string(commit), err)
+}
+
 // goneTree says it when a recorded tree is missing.
 func goneTree(tree pawl.TreeHash, err error) error {
 	if errors.Is(err, git.ErrMissing) {

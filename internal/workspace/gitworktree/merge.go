@@ -15,9 +15,9 @@ import (
 // mergeTrailer is the last line of a merge's message, before the second parent.
 const mergeTrailer = "Pawl-Merge: "
 
-// maxMarked is how many bytes a file may have to be looked at for conflict
-// markers. Those of a larger one keep commits' hashes as labels.
-const maxMarked = 32 << 20
+// maxLooked is how many bytes a file may have to be looked at. Conflict markers in a
+// larger one keep commits' hashes as labels.
+const maxLooked = 32 << 20
 
 // Merge makes a commit with both commits as parents, outside any worktree and
 // on no branch. The same arguments give the same commit; where Ours has all of
@@ -173,7 +173,7 @@ func lookUp(objects *git.Objects, tree, path string) (f file, found bool, err er
 	if err != nil || e.Mode != git.ModeFile && e.Mode != git.ModeExecutable {
 		return file{}, false, err
 	}
-	object, err := objects.GetSmall(e.Hash, maxMarked)
+	object, err := objects.GetSmall(e.Hash, maxLooked)
 	return file{entry: e, data: object.Data}, err == nil, err
 }
 

@@ -2,11 +2,13 @@ package workspacetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"pawl"
@@ -106,6 +108,39 @@ func testContent(t *testing.T, newFixture Make) {
 				t.Errorf("%q: error is %v, want the code invalid", path, err)
 			}
 		}
+	})
+
+	t.Run("Contents reads files of a commit", func(t *testing.T) {
+		f := newFixture(t, with(project(), "empty", ""))
+		MustOpen(t, f, spec(f))
+		later := MustWork(t, f, child1, f.Base, "lib/a.txt", "new\n", "big", strings.Repeat("x", 33<<20)).Commit
+		paths := []string{"README", "none", "lib", "README/x", "../x", "big", "lib/a.txt", "empty"}
+		read := func(commit pawl.CommitHash, most int) (got []string) {
+			err := f.Contents(ctx, commit, paths, func(path string, content []byte) bool {
+				got = append(got, path+": "+string(content))
+				return len(got) < most
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		for _, row := range []struct {
+			commit pawl.CommitHash
+			most   int
+			want   []string
+		}{
+			{f.Base, 9, []string{"README: A project.\n", "lib/a.txt: one\ntwo\nthree\n", "empty: "}},
+			{later, 9, []string{"README: A project.\n", "lib/a.txt: new\n", "empty: "}},
+			{later, 2, []string{"README: A project.\n", "lib/a.txt: new\n"}},
+		} {
+			if diff := cmp.Diff(row.want, read(row.commit, row.most)); diff != "" {
+				t.Errorf("%s, at most %d (-want +got):\n%s", row.commit, row.most, diff)
+			}
+		}
+		missing := pawl.CommitHash(fmt.Sprintf("%0*x", len(f.Base), 1))
+		err := f.Contents(ctx, missing, paths, nil)
+		wantCode(t, err, pawl.CodeNotFound, string(missing))
 	})
 
 	t.Run("WithFile gives the tree that writing gives", func(t *testing.T) {
