@@ -15,6 +15,8 @@ type Notify struct {
 	Cost   Micros    `json:"cost"`
 	Tokens int64     `json:"tokens"`
 	Time   time.Time `json:"time"`
+	// Findings counts those of the result that nobody accepted.
+	Findings int `json:"findings,omitempty"`
 }
 
 // Verb implements [Do].
@@ -28,6 +30,7 @@ func (d *Notify) fields(c *coder) {
 	num(c, 5, &d.Cost)
 	num(c, 6, &d.Tokens)
 	instant(c, 7, &d.Time)
+	num(c, 8, &d.Findings)
 }
 
 // Announce tells whoever is to be told that a question is open: the command and the

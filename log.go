@@ -123,6 +123,8 @@ type RunInfo struct {
 	// RedAtBase names the gates, with commas between, that let the run end well only because they are
 	// no worse than at the base; empty = none.
 	RedAtBase string `json:"red_at_base,omitempty"`
+	// Findings counts those of the result that nobody accepted, of a run that ended well.
+	Findings  int    `json:"findings,omitempty"`
 	Branch    string `json:"branch"`
 	Iteration int    `json:"iteration"`
 	Max       int    `json:"max_iterations"`

@@ -22,7 +22,7 @@ func Info(s *State) pawl.RunInfo {
 	}
 	info.Questions, info.Archived = s.openQuestions, s.archived
 	if s.Outcome.Succeeded() {
-		info.RedAtBase = strings.Join(s.leftOpen.red, ", ")
+		info.RedAtBase, info.Findings = strings.Join(s.leftOpen.red, ", "), s.leftOpen.findings
 	}
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason

@@ -287,6 +287,9 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		return true
 	}
 	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: d.s.ResultHead(), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
+	if o.Succeeded() {
+		do.Findings = d.s.leftOpen.findings
+	}
 	if l.callback.lastTry != nil { // the same content again, so that all tries are one delivery
 		do = *l.callback.lastTry
 	}

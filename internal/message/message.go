@@ -138,6 +138,8 @@ type RunLine struct {
 	Status  pawl.RunStatus `json:"status"`
 	Outcome pawl.Outcome   `json:"outcome,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
+	// Findings counts those of the result that nobody accepted, of a run that ended well.
+	Findings int `json:"findings,omitempty"`
 }
 
 // Problem is why a run cannot go on.

@@ -81,7 +81,10 @@ func (r *Run) touches(e pawl.Event) bool {
 // ofRun tells what an event says of the run as a whole.
 func (r *Run) ofRun(e pawl.Event) {
 	status := func(s pawl.RunStatus, o pawl.Outcome, reason string) {
-		r.line.Status, r.line.Outcome, r.line.Reason = s, o, plain.Line(reason, 0)
+		r.line.Status, r.line.Outcome, r.line.Reason, r.line.Findings = s, o, plain.Line(reason, 0), 0
+		if b, ok := e.Body.(*pawl.RunEnded); ok {
+			r.line.Findings = b.Findings
+		}
 		r.tell(RunUpdated, r.line)
 	}
 	switch b := e.Body.(type) {
@@ -210,6 +213,9 @@ func (r *Run) requested(l *view.Record, seq pawl.Seq, do pawl.Do) {
 	case *pawl.CallTool:
 		r.tell(ToolStarted, Work{ID: id, Run: run, Name: plain.Line(do.Tool, 0)})
 	case *pawl.RunGate:
+		if do.On != "" { // it does not judge the work
+			return
+		}
 		r.tell(ValidationStarted, Work{ID: id, Run: run, Name: plain.Line(do.Gate, 0)})
 	case *pawl.Merge:
 		if !do.Suspect.IsZero() { // it only looks for markers
@@ -240,6 +246,9 @@ func (r *Run) answered(l *view.Record, b pawl.Answer) {
 		w.IsError = b.IsError
 		r.tell(ToolCompleted, w)
 	case *pawl.GateJudged:
+		if b.On != "" {
+			return
+		}
 		w.Name, w.Verdict, w.Reason = plain.Line(b.Gate, 0), b.Verdict, plain.Line(b.Reason, 0)
 		r.tell(ValidationDone, w)
 	case *pawl.Merged:
@@ -253,11 +262,13 @@ func (r *Run) answered(l *view.Record, b pawl.Answer) {
 	case *pawl.EffectFailed:
 		if known {
 			w.IsError, w.Reason = true, plain.Line(b.Failure.Message, 0)
-			switch do.(type) {
+			switch do := do.(type) {
 			case *pawl.CallTool:
 				r.tell(ToolCompleted, w)
 			case *pawl.RunGate:
-				r.tell(ValidationDone, w)
+				if do.On == "" {
+					r.tell(ValidationDone, w)
+				}
 			}
 		}
 	}

@@ -18,6 +18,7 @@ type notification struct {
 	Recipe   string          `json:"recipe"`
 	Outcome  pawl.Outcome    `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
+	Findings int             `json:"findings,omitempty"` // of the result that nobody accepted
 	Branch   string          `json:"branch"`
 	Head     pawl.CommitHash `json:"head,omitempty"`
 	Cost     *pawl.Micros    `json:"cost,omitempty"` // left out where reports leave money out
@@ -34,7 +35,7 @@ func (r *Runner) notify(ctx context.Context, job driver.Job, do *pawl.Notify) (p
 	a := &answer{redact: r.Redact}
 	n := notification{
 		Event: ending(do.Outcome), Run: job.Run, Task: job.Started.Task, Title: a.clean(job.Started.Title), Recipe: job.Recipe.Name,
-		Outcome: do.Outcome, Reason: a.clean(do.Reason), Branch: job.Started.Branch, Head: do.Head, Tokens: do.Tokens, Time: do.Time.UTC(),
+		Outcome: do.Outcome, Reason: a.clean(do.Reason), Findings: do.Findings, Branch: job.Started.Branch, Head: do.Head, Tokens: do.Tokens, Time: do.Time.UTC(),
 	}
 	if !job.Settings.NoCost {
 		n.Cost = &do.Cost

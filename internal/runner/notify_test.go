@@ -72,8 +72,9 @@ func TestNotify(t *testing.T) {
 		t.Error("the second end looks like a try to tell the first")
 	}
 	w.job.Settings.NoCost = true
+	do.Findings = 2
 	must[*pawl.Notified](t, w, do)
-	if strings.Contains(to.bodies[3], "cost") {
+	if strings.Contains(to.bodies[3], "cost") || !strings.Contains(to.bodies[3], `"findings":2,`) {
 		t.Errorf("got %s", to.bodies[3])
 	}
 }

@@ -274,7 +274,7 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 		n.until = r.Updated
 	}
 	n.state(view.StateOfRun(*r))
-	n.note = strings.TrimPrefix(n.note+view.StillRed(r.RedAtBase), ", ")
+	n.note = strings.TrimPrefix(n.note+view.LeftOpen(*r), ", ")
 	s := m.shown[k]
 	waiting := r.Waiting
 	if s != nil && s.run.Waiting() != nil {

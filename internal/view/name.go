@@ -29,7 +29,7 @@ func Name(e pawl.Event, r *Run) string {
 		return "tool_call_completed"
 	case *pawl.GateJudged:
 		switch {
-		case b.OnBase:
+		case b.OnBase || b.On != "":
 			return ""
 		case b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip:
 			return "verification_passed"
@@ -71,7 +71,7 @@ func requestedName(f *pawl.Effect) string {
 	case *pawl.CallTool:
 		return "tool_call_started"
 	case *pawl.RunGate:
-		if !do.OnBase {
+		if !do.OnBase && do.On == "" {
 			return "verification_started"
 		}
 	}
@@ -85,7 +85,7 @@ func failedName(f *pawl.Effect) string {
 	if _, ok := doOf[*pawl.CallTool](f); ok {
 		return "tool_call_failed"
 	}
-	if do, ok := doOf[*pawl.RunGate](f); ok && !do.OnBase {
+	if do, ok := doOf[*pawl.RunGate](f); ok && !do.OnBase && do.On == "" {
 		return "verification_failed"
 	}
 	return ""

@@ -72,17 +72,57 @@ func StateOfRun(info pawl.RunInfo) State {
 	return StateOf(info.Status)
 }
 
+// Addition is what may stand behind the word of a good end.
+type Addition struct {
+	// Words are what is said; N and GATES stand for what differs.
+	Words   string
+	Meaning string
+}
+
+// The additions. docs/outcomes.md lists them, too.
+var (
+	redAddition     = Addition{"red at base: GATES", "These gates passed only because they are no worse than on the base."}
+	findingAddition = Addition{"N findings nobody accepted", "Its changes of tests, gate inputs and the like may be why the gates passed: see [evidence.md](evidence.md). `pawl show` lists them."}
+)
+
+// Additions lists what may stand behind the word of a good end, in their order.
+func Additions() []Addition { return []Addition{redAddition, findingAddition} }
+
+// LeftOpen returns the words that stand behind a good end when something was left open: ", red at
+// base: lint, tests, 2 findings nobody accepted". It is empty when nothing was.
+func LeftOpen(info pawl.RunInfo) string { return StillRed(info.RedAtBase) + Unaccepted(info.Findings) }
+
 // StillRed returns the words that stand beside a good end when gates let it pass only because they
 // are no worse than at the base: ", red at base: lint, tests". It is empty when there are none.
 func StillRed(gates string) string {
 	if gates == "" {
 		return ""
 	}
-	return ", red at base: " + plain.Line(gates, 200)
+	return ", " + strings.Replace(redAddition.Words, "GATES", plain.Line(gates, 200), 1)
 }
 
-// headline returns how the run ended in capitals, with the gates that are still red.
-func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + StillRed(r.stillRed()) }
+// Unaccepted returns the words that stand beside a good end with n findings that nobody accepted. It
+// is empty for none.
+func Unaccepted(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + strings.Replace(findingAddition.Words, "N findings", count(n, "finding"), 1)
+}
+
+// headline returns how the run ended in capitals, with what was left open.
+func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + r.leftOpen() }
+
+// leftOpen returns the words behind the run's good end.
+func (r *Run) leftOpen() string { return StillRed(r.stillRed()) + Unaccepted(r.findingsLeft) }
+
+// endTone returns the tone of an end: a good one with findings that nobody accepted is a warning.
+func endTone(b *pawl.RunEnded) Tone {
+	if t := StateOf(b.Outcome).Tone; t != ToneGood || b.Findings == 0 {
+		return t
+	}
+	return ToneWarning
+}
 
 // stillRed names the gates that let the run end well though they are red, with commas between.
 func (r *Run) stillRed() string { return strings.Join(r.leftRed, ", ") }

@@ -89,6 +89,62 @@ func TestCompleteOverRed(t *testing.T) {
 	}
 }
 
+// What may stand behind the word of a good end is in one table, which docs/outcomes.md has too.
+func TestAdditions(t *testing.T) {
+	page, err := os.ReadFile("../../docs/outcomes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Additions() {
+		if row := fmt.Sprintf("| , %s | %s |\n", a.Words, a.Meaning); !strings.Contains(string(page), row) {
+			t.Errorf("docs/outcomes.md has no row\n%s", row)
+		}
+	}
+	for n, want := range map[int]string{0: "", 1: ", 1 finding nobody accepted", 12: ", 12 findings nobody accepted"} {
+		if got := Unaccepted(n); got != want {
+			t.Errorf("%d findings: %q, want %q", n, got, want)
+		}
+	}
+	if got, want := LeftOpen(pawl.RunInfo{RedAtBase: "li\nnt", Findings: 2}), ", red at base: li nt, 2 findings nobody accepted"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A run that is complete with findings that nobody accepted says so wherever its end is shown, and
+// its exit code is that of any other complete run.
+func TestCompleteWithFindings(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	s.iterate(1, "")
+	s.implement(1)
+	s.pass()
+	s.events[len(s.events)-1].Body.(*pawl.RunEnded).Findings = 2
+	r := fold(s.events)
+	if got := r.Info(); got.Findings != 2 || StateOfRun(got).Exit != 0 {
+		t.Errorf("the line in lists has %d findings and exit code %d", got.Findings, StateOfRun(got).Exit)
+	}
+	report, err := CompletionReport(r, s.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := s.events[len(s.events)-1]
+	for text, want := range map[string]string{
+		Show(r, s.read):       "  Status     ✓ complete, 2 findings nobody accepted: every gate passed\n",
+		report:                "Status: COMPLETE, 2 findings nobody accepted\n",
+		Line(last, r, s.read): "✓ COMPLETE, 2 findings nobody accepted: every gate passed (",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if got := LookOf(last).Tone; got != ToneWarning {
+		t.Errorf("its last line has the tone %d, want that of a warning", got)
+	}
+	s.add(0, &pawl.RunResumed{From: pawl.OutcomeComplete})
+	if got := fold(s.events).Info().Findings; got != 0 {
+		t.Errorf("the line of the resumed run has %d findings", got)
+	}
+}
+
 // What a run was started ago is told by one function. F-50
 func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{

@@ -329,7 +329,7 @@ func (r *Record) handedIn(b *pawl.SessionEnded) {
 
 // judge keeps what a gate has against the iteration under way.
 func (r *Record) judge(b *pawl.GateJudged) {
-	if b.OnBase {
+	if b.OnBase || b.On != "" {
 		return
 	}
 	r.gates = slices.DeleteFunc(r.gates, func(o objection) bool { return o.from == b.Gate })

@@ -36,10 +36,11 @@ type Run struct {
 	Head     pawl.CommitHash // of the branch or ref that the run works on
 	result   pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
 	// leftRed are the gates that let it end well only because they are no worse than at the base.
-	leftRed []string
-	Cost    pawl.Micros // what it was charged; see [Run.Money]
-	Tokens  int64
-	lost    Spending
+	leftRed      []string
+	findingsLeft int         // of the result that nobody accepted
+	Cost         pawl.Micros // what it was charged; see [Run.Money]
+	Tokens       int64
+	lost         Spending
 	// Alive is how long a driver had the run up to Updated, pauses left out.
 	Alive   time.Duration
 	Updated time.Time // of the last event
@@ -189,7 +190,7 @@ func (r *Run) Info() pawl.RunInfo {
 	}
 	money := r.Money()
 	info.Money = &money
-	info.RedAtBase = r.stillRed()
+	info.RedAtBase, info.Findings = r.stillRed(), r.findingsLeft
 	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info
 }
@@ -246,7 +247,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		r.Status, r.Reason = pawl.StatusPaused, b.Reason
 		r.stops.paused = mark(e, "paused%s", because(b.Reason))
 	case *pawl.RunResumed:
-		r.Status, r.Outcome, r.Reason, r.leftRed = pawl.StatusRunning, "", "", nil
+		r.Status, r.Outcome, r.Reason, r.leftRed, r.findingsLeft = pawl.StatusRunning, "", "", nil, 0
 		r.stops, r.since, r.told = stops{}, e.Seq, nil
 		for _, l := range r.Loops {
 			if l.Parent == 0 || l.End != nil && l.End.Stopped {
@@ -263,7 +264,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		r.stops.stopping = mark(e, "%s: %s", string(b.Outcome), b.Reason)
 		r.stops.reason = b.Reason
 	case *pawl.RunEnded:
-		r.Status, r.Outcome, r.Reason, r.leftRed = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase
+		r.Status, r.Outcome, r.Reason, r.leftRed, r.findingsLeft = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase, b.Findings
 		if b.Head != "" {
 			r.Head = b.Head
 		}
@@ -325,7 +326,7 @@ func (k *Look) lookRun(e pawl.Event) {
 	case *pawl.RunStopping:
 		k.Tone = ToneBad
 	case *pawl.RunEnded:
-		k.Tone = StateOf(b.Outcome).Tone
+		k.Tone = endTone(b)
 	case *pawl.Recovered:
 		k.Tone = ToneWarning
 	}

@@ -247,7 +247,7 @@ func Show(r *Run, blobs Blobs) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	t.line("")
-	state := StateOfRun(r.Info()).String() + StillRed(r.stillRed())
+	state := StateOfRun(r.Info()).String() + r.leftOpen()
 	if r.interrupted() {
 		state = StateOf("interrupted").String() + ": " + r.undriven()
 	}

@@ -299,7 +299,7 @@ const gap = 2
 
 // tone is the colour of a run's status.
 func tone(r pawl.RunInfo) view.Tone {
-	if r.RedAtBase != "" {
+	if r.RedAtBase != "" || r.Findings > 0 {
 		return view.ToneWarning
 	}
 	return view.StateOfRun(r).Tone
@@ -313,7 +313,7 @@ func state(r pawl.RunInfo) string {
 		if r.RedAtBase != "" {
 			out += ", red at base"
 		}
-		return out
+		return out + view.Unaccepted(r.Findings)
 	}
 	if r.Health != "" && r.Health != pawl.HealthProgressing {
 		out += ", " + plain.Line(strings.ToLower(string(r.Health)), 20)

@@ -98,6 +98,10 @@ func TestTable(t *testing.T) {
 				t.Errorf("got %q, want %q", got[i], want)
 			}
 		}
+		some[0].Findings = 2
+		if got := table(some, now, 0, true)[1]; !strings.Contains(got, "\x1b[33m✓ complete, 2 findings nobody accepted\x1b[0m") {
+			t.Errorf("got %q", got)
+		}
 		for _, line := range table(some, now, 60, true) {
 			if ansi.StringWidth(line) > 60 {
 				t.Errorf("%q", line)

@@ -109,7 +109,7 @@ func (w *Writer) take(e pawl.Event) {
 	case *pawl.EffectLost:
 		f.failed(it, e, cmp.Or(x.Failed, judging(effect)), "lost when the process died")
 	case *pawl.GateJudged:
-		if !b.OnBase {
+		if !b.OnBase && b.On == "" {
 			it.gates, it.changed = append(it.gates, b), w.live || it.changed
 		}
 	case *pawl.GatesReused:

@@ -267,7 +267,7 @@ func (s *story) loopEnded(loop pawl.LoopRef, b *pawl.LoopEnded) {
 }
 
 func (s *story) judged(loop pawl.LoopRef, b *pawl.GateJudged) {
-	if b.OnBase || b.Kind == "" {
+	if b.OnBase || b.On != "" || b.Kind == "" {
 		return
 	}
 	if s.batch != nil && b.Error != 0 {
