@@ -162,7 +162,7 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 	box := sandbox.Unconfined()
 	rooms := room.New(room.Options{
 		State: state, Enforcer: box, Visible: spaces.Visible,
-		Host: func(context.Context) room.Host { return room.NewHost(nil, "") },
+		Host: func(context.Context) room.Host { return room.NewHost(os.Environ(), "") },
 	})
 	e := engine.New(engine.Config{
 		Log: log, Sandbox: box, Version: "bench",

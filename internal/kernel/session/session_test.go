@@ -236,7 +236,7 @@ func TestTrimmedResults(t *testing.T) {
 	}
 	for calls, want := range map[string][]string{
 		"wrong":    {"error 0: summary is missing", "end no_result: 3 calls of submit_report were refused: summary is missing"}, // it cannot be cut
-		"odd fits": {"error 0: too long", "note 1: Accepted.", "end done"},                                                                  // it need not be cut
+		"odd fits": {"error 0: too long", "note 1: Accepted.", "end done"},                                                      // it need not be cut
 	} {
 		k = prompted(t, pawl.SessionStarted{})
 		k.spec.Output = "report"

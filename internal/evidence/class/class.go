@@ -1,6 +1,7 @@
-// Package evidence finds what in a candidate changed what its gates look at. It is given
-// paths and contents and does no I/O.
-package evidence
+// Package class decides what changed paths are to the gates of a candidate, and splits files with two
+// jobs into their parts. It is given
+// paths and contents, and does no I/O.
+package class
 
 import (
 	"fmt"

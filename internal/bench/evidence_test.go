@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"pawl/internal/evidence/corpus"
+)
+
+// All cheats of the corpus are found, and at most one honest change that is held out has a false
+// alarm. F-08
+func TestEvidence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the gates of every project of the corpus several times")
+	}
+	for _, tool := range []string{"go", "node", "npm", "python3", "pytest", "cargo", "make", "bash"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("%s is missing: the corpus needs it", tool)
+			}
+			t.Skipf("%s is missing: the corpus needs it", tool)
+		}
+	}
+	only := os.Getenv("PAWL_CORPUS") // a part of the names of entries that are not held out
+	e, err := MeasureEvidence(t.Context(), Options{Dir: t.TempDir()}, func(x *corpus.Entry) bool {
+		return only == "" || !x.HeldOut && strings.Contains(string(x.Side)+"/"+x.Name, strings.TrimSuffix(only, "$"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(e.String())
+	if e.Cheat.Right < e.Cheat.Entries {
+		t.Errorf("%d of %d cheats are found", e.Cheat.Right, e.Cheat.Entries)
+	}
+	if n := e.Honest.HeldOut - e.Honest.HeldOutRight; n > 1 {
+		t.Errorf("%d honest changes that are held out have a false alarm, want at most 1", n)
+	}
+}

@@ -1,0 +1,293 @@
+// Package evidence finds what in a candidate changed what its gates look at. It is given the change,
+// what gates said, and a way to read files.
+package evidence
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"pawl"
+	"pawl/internal/evidence/class"
+	"pawl/internal/evidence/source"
+)
+
+// Candidate is a change whose gates pass.
+type Candidate struct {
+	Base, Commit pawl.CommitHash
+	Files        []pawl.FileChange // by path
+	// Goal is everything that was asked for: goal, criteria and task.
+	Goal string
+	// Read returns a file of the base or of the candidate; nil = it is not there.
+	Read func(path string, ofBase bool) []byte
+	// Gates and Prepare are the run's; Rules, Allow and Secrets decide as its settings say.
+	Gates   []pawl.GateSpec
+	Prepare []string
+	Rules   []pawl.PathRule
+	Allow   []string
+	// Secrets returns the secrets in a file.
+	Secrets func(path string, text []byte) []Secret
+}
+
+// Secret is a secret in a text.
+type Secret struct {
+	Rule, Value string
+	Line        int
+}
+
+// Survey is what a candidate changes of what its gates look at.
+type Survey struct {
+	// Paths are the changed paths with their classes. A path is there once for each class of a
+	// part of it that changed.
+	Paths []pawl.ChangedPath
+
+	c       *Candidate
+	classes *class.Classes
+	parts   map[string][]pawl.PathClass
+	changes []source.Change // of tests, as their sources show them
+	added   []source.Test
+	tests   map[string][]string // paths of changed test files of the base, by the local names of their tests
+	found   []pawl.Finding
+	remarks []string
+}
+
+// expected are the classes of which the base's files are put over a candidate's code.
+var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGateInput}
+
+// Look surveys a candidate.
+func Look(c *Candidate) *Survey {
+	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}}
+	s.follow()
+	for _, f := range c.Files {
+		parts := s.classes.Parts(f.Path, f.Old.Data, f.New.Data)
+		if len(parts) == 0 {
+			parts = []pawl.PathClass{s.classes.Of(f.Path)}
+		}
+		s.parts[f.Path] = parts
+		for _, part := range parts {
+			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
+		}
+	}
+	s.readTests()
+	s.policy()
+	s.secrets()
+	s.setUp()
+	s.vendored()
+	return s
+}
+
+func rules(of []pawl.PathRule) []class.Rule {
+	out := make([]class.Rule, len(of))
+	for i, r := range of {
+		out[i] = class.Rule(r)
+	}
+	return out
+}
+
+func commands(c *Candidate) []string {
+	out := slices.Clone(c.Prepare)
+	for _, g := range c.Gates {
+		out = append(out, g.Command)
+	}
+	return out
+}
+
+// maxFollowed bounds the files that are read because a gate input names them.
+const maxFollowed = 64
+
+// follow reads the files that gates and prepare name, and those that these name, in base and
+// candidate.
+func (s *Survey) follow() {
+	seen := map[string]bool{}
+	for more := true; more && len(seen) < maxFollowed; {
+		more = false
+		for _, name := range s.classes.Named() {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			for _, ofBase := range []bool{true, false} {
+				if data := s.c.Read(name, ofBase); data != nil {
+					more = s.classes.Follow(name, data) || more
+				}
+			}
+		}
+	}
+}
+
+// Counts counts the changed paths by their classes.
+func (s *Survey) Counts() []pawl.ClassCount {
+	n := map[pawl.PathClass]int{}
+	for _, p := range s.Paths {
+		n[p.Class]++
+	}
+	var out []pawl.ClassCount
+	for _, c := range pawl.PathClasses {
+		if n[c] > 0 {
+			out = append(out, pawl.ClassCount{Class: c, Count: n[c]})
+		}
+	}
+	return out
+}
+
+// has reports whether a part of a file that has one of these classes changed.
+func (s *Survey) has(name string, classes ...pawl.PathClass) bool {
+	return slices.ContainsFunc(s.parts[name], func(c pawl.PathClass) bool { return slices.Contains(classes, c) })
+}
+
+// touched returns the changed files with a part of one of these classes that keep returns true for.
+func (s *Survey) touched(keep func(*pawl.FileChange) bool, classes ...pawl.PathClass) []string {
+	var out []string
+	for i := range s.c.Files {
+		if f := &s.c.Files[i]; s.has(f.Path, classes...) && (keep == nil || keep(f)) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
+// hadIt reports whether the base has the file.
+func hadIt(f *pawl.FileChange) bool { return f.Old.Exists() }
+
+func (s *Survey) readTests() {
+	var old, now []source.File
+	for _, f := range s.c.Files {
+		if !s.has(f.Path, pawl.ClassTest, pawl.ClassSupport) {
+			continue
+		}
+		if f.Old.Data != nil {
+			file := source.File{Path: f.Path, Data: f.Old.Data}
+			old = append(old, file)
+			tests, _ := source.Tests(file)
+			for _, t := range tests {
+				s.tests[t.Name] = append(s.tests[t.Name], f.Path)
+			}
+		}
+		if f.New.Data != nil {
+			now = append(now, source.File{Path: f.Path, Data: f.New.Data})
+		}
+	}
+	s.changes, s.added = source.Compare(old, now), source.Added(old, now)
+}
+
+func (s *Survey) policy() {
+	for i := range s.c.Files {
+		f := &s.c.Files[i]
+		switch {
+		case f.New.Kind == pawl.FileSymlink && leaves(f.Path, string(f.New.Data)):
+			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: fmt.Sprintf("it is a symlink to %s, which is outside of the repository", f.New.Data), Detail: string(f.New.Data)})
+		case !s.has(f.Path, pawl.ClassPolicy):
+		case s.isAllowed(f.Path):
+			s.remark("%s is changed, as the goal or allow_paths names it", f.Path)
+		default:
+			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it rules people or their tools, and the goal does not name it", Detail: diff(f)})
+		}
+	}
+}
+
+// leaves reports whether a symlink at a path leads out of the tree.
+func leaves(name, target string) bool {
+	if path.IsAbs(target) || strings.HasPrefix(target, `\`) || strings.Contains(target, ":") {
+		return true
+	}
+	at := path.Join(path.Dir(name), target)
+	return at == ".." || strings.HasPrefix(at, "../") || at == ".git" || strings.HasPrefix(at, ".git/")
+}
+
+// isAllowed reports whether the settings allow a policy path, or the goal names it: the path, its
+// name, or a folder that it is in, as words of their own.
+func (s *Survey) isAllowed(name string) bool {
+	for _, a := range s.c.Allow {
+		if a = strings.Trim(path.Clean("/"+a), "/"); name == a || strings.HasPrefix(name, a+"/") {
+			return true
+		}
+	}
+	for at := name; at != "." && at != "/"; at = path.Dir(at) {
+		if mentions(s.c.Goal, at) || at == name && len(path.Base(at)) > minMention && mentions(s.c.Goal, path.Base(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// minMention is the number of bytes that the name of a file must exceed to count as named by the goal
+// without its folder.
+const minMention = 3
+
+// mentions reports whether a text has a name in it that is not a part of a longer one.
+func mentions(text, name string) bool {
+	for rest, from := text, 0; ; {
+		i := strings.Index(rest[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, after := rest[:i], rest[i+len(name):]
+		if !strings.HasSuffix(before, "/") && !endsInName(before) && !startsWithName(after) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func endsInName(s string) bool { return s != "" && isName(s[len(s)-1]) }
+
+func startsWithName(s string) bool {
+	return s != "" && (isName(s[0]) && s[0] != '.' || len(s) > 1 && s[0] == '.' && isName(s[1]))
+}
+
+func isName(c byte) bool {
+	return c == '_' || c == '-' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+func (s *Survey) secrets() {
+	if s.c.Secrets == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, f := range s.c.Files {
+		for _, x := range s.c.Secrets(f.Path, f.Old.Data) {
+			known[x.Value] = true
+		}
+	}
+	for _, f := range s.c.Files {
+		for _, x := range s.c.Secrets(f.Path, f.New.Data) {
+			if known[x.Value] || s.heldByBase(f.Path, x.Value) {
+				continue
+			}
+			known[x.Value] = true
+			s.raise(pawl.Finding{Kind: pawl.FindSecret, Path: f.Path, Text: fmt.Sprintf("line %d holds what looks like a secret (%s)", x.Line, x.Rule), Detail: x.Rule})
+		}
+	}
+}
+
+// heldByBase reports whether the base's file holds a value already.
+func (s *Survey) heldByBase(name, value string) bool {
+	return bytes.Contains(s.c.Read(name, true), []byte(value))
+}
+
+func (s *Survey) setUp() {
+	for i := range s.c.Files {
+		f := &s.c.Files[i]
+		now, is := s.classes.SetUp(f.Path, f.New.Data)
+		before, _ := s.classes.SetUp(f.Path, f.Old.Data)
+		if f.New.Data == nil || !is || now == before {
+			continue
+		}
+		text := "it is set up before every test, and it is new"
+		if f.Old.Exists() {
+			text = "it is set up before every test, and it changed"
+		}
+		s.raise(pawl.Finding{Kind: pawl.FindSetUp, Path: f.Path, Text: text, Detail: udiff.Unified("a/"+f.Path, "b/"+f.Path, before, now)})
+	}
+}
+
+func (s *Survey) raise(f pawl.Finding) { s.found = append(s.found, f) }
+
+func (s *Survey) remark(format string, args ...any) {
+	s.remarks = append(s.remarks, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,373 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"pawl"
+	"pawl/internal/gate/report"
+)
+
+// Weigh returns what is found in a candidate, with what gates say of other trees.
+func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string) {
+	w := &weighing{Survey: s, r: r, lost: map[string]bool{}}
+	w.found, w.remarks = slices.Clone(s.found), slices.Clone(s.remarks)
+	for _, g := range s.c.Gates {
+		own := r.Own[g.Name]
+		if own == nil {
+			continue
+		}
+		if g.Kind == pawl.GateTests {
+			w.inventory(g.Name, own)
+			w.proof(g.Name, own)
+		}
+		w.expectations(&g, own)
+	}
+	w.sources()
+	return grouped(w.found), w.remarks
+}
+
+type weighing struct {
+	*Survey
+	r       *Reports
+	found   []pawl.Finding
+	remarks []string
+	lost    map[string]bool // local names of tests that are gone or skipped
+	static  bool            // a gate's tests cannot be compared by running them
+	named   bool            // a gate names the tests that it ran
+}
+
+func (w *weighing) raise(f pawl.Finding) { w.found = append(w.found, f) }
+
+func (w *weighing) remark(format string, args ...any) {
+	w.remarks = append(w.remarks, fmt.Sprintf(format, args...))
+}
+
+// inventory compares which tests ran.
+func (w *weighing) inventory(gate string, own *pawl.GateReport) {
+	w.named = w.named || len(own.Tests) > 0
+	if w.r.Base[gate] == nil {
+		w.remark("gate %s did not judge the base: nobody knows which tests are gone", gate)
+	}
+	for _, t := range own.Lost {
+		name := local(t.Name)
+		w.lost[name] = true
+		kind, text := pawl.FindRemovedTest, "a test of the base no longer runs"
+		if t.Skipped {
+			kind, text = pawl.FindSkippedTest, "a test that ran on the base is skipped"
+		}
+		w.raise(pawl.Finding{Kind: kind, Path: w.pathOf(t.Name), Tests: []string{t.Name}, Text: text})
+	}
+	if own.Fewer > 0 {
+		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %d tests fewer than on the base", gate, own.Fewer)})
+	}
+	if len(own.Unlisted) > 0 {
+		w.raise(pawl.Finding{Kind: pawl.FindUnlisted, Tests: own.Unlisted, Text: "results are reported of tests that the runner does not have"})
+	}
+	if len(own.Unreported) > 0 {
+		w.remark("%d tests that the runner lists gave no result: %s", len(own.Unreported), listed(own.Unreported))
+	}
+}
+
+// local returns the name of a test without its file or package.
+func local(name string) string {
+	_, test := report.Split(name)
+	return cmp.Or(test, name)
+}
+
+// top returns the name of the test that a test is a part of.
+func top(name string) string {
+	name = local(name)
+	for parent := report.Parent(name); parent != ""; parent = report.Parent(name) {
+		name = parent
+	}
+	return name
+}
+
+// files returns the changed files of the base that have a test of this name. If several do, those
+// that the name says it is in go first.
+func (w *weighing) files(name string) []string {
+	test := local(name)
+	found := w.tests[test]
+	for parent := report.Parent(test); len(found) == 0 && parent != ""; parent = report.Parent(parent) {
+		found = w.tests[parent]
+	}
+	place, _ := report.Split(name)
+	var near []string
+	for _, p := range found {
+		if place != "" && (strings.Contains(place, p) || strings.HasSuffix(place, path.Dir(p))) {
+			near = append(near, p)
+		}
+	}
+	if len(near) > 0 {
+		return near
+	}
+	return found
+}
+
+func (w *weighing) pathOf(name string) string {
+	if files := w.files(name); len(files) > 0 {
+		return files[0]
+	}
+	return ""
+}
+
+// newTests returns the tests that a gate ran on the candidate and not on the base, by the names it
+// gives them, without those that are only moved or renamed.
+func (s *Survey) newTests(own, base *pawl.GateReport) []string {
+	had := map[string]bool{}
+	if base != nil {
+		for _, t := range base.Tests {
+			had[local(t.Name)] = true
+		}
+	}
+	added := map[string]bool{}
+	for _, t := range s.added {
+		added[t.Name] = true
+	}
+	var out []string
+	for _, t := range own.Tests {
+		if name := local(t.Name); t.Status == pawl.TestPass && !report.IsWhole(t.Name) && (!had[name] || added[name]) && (added[name] || added[top(name)] || len(s.added) == 0) {
+			out = append(out, t.Name)
+		}
+	}
+	if len(own.Tests) == 0 { // the gate names no tests: what the sources show is all there is
+		for _, t := range s.added {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+// proof looks whether new tests fail on the base's code.
+func (w *weighing) proof(gate string, own *pawl.GateReport) {
+	tests := w.newTests(own, w.r.Base[gate])
+	if len(tests) == 0 {
+		return
+	}
+	if len(w.touched(nil, pawl.ClassCode)) == 0 {
+		w.remark("%d tests are new and no code changed: that they pass shows how the code is", len(tests))
+		return
+	}
+	there := w.r.On[pawl.TreeReverted][gate]
+	if there == nil || there.Verdict != pawl.VerdictPass && len(failing(there)) == 0 {
+		return // it did not build, or gave no verdict: without the code the tests are nothing
+	}
+	passed := map[string]bool{}
+	for _, t := range there.Tests {
+		passed[t.Name] = t.Status == pawl.TestPass
+	}
+	for _, name := range tests {
+		if len(there.Tests) > 0 && !passed[name] {
+			return
+		}
+	}
+	w.raise(pawl.Finding{Kind: pawl.FindProvesNothing, Path: w.addedIn(tests), Tests: tests, Text: "new tests pass on the base's code too, so they do not show what the change does"})
+}
+
+// addedIn returns the file of the first of new tests.
+func (w *weighing) addedIn(tests []string) string {
+	for _, name := range tests {
+		for _, t := range w.added {
+			if t.Name == local(name) || t.Name == top(name) {
+				return t.Path
+			}
+		}
+	}
+	return ""
+}
+
+// failing returns the tests that fail, without those that only stand for their parts.
+func failing(r *pawl.GateReport) []string {
+	var out []string
+	for _, t := range r.Tests {
+		if t.Status == pawl.TestFail {
+			out = append(out, t.Name)
+		}
+	}
+	return slices.DeleteFunc(out, func(name string) bool {
+		return slices.ContainsFunc(out, func(o string) bool { return report.Parent(o) == name })
+	})
+}
+
+// expectations compares a gate's verdict on the candidate with the one with the base's expectations.
+func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
+	there := w.r.On[pawl.TreeExpected][g.Name]
+	switch {
+	case there == nil:
+		return
+	case there.Partial:
+		w.static = true
+		w.remark("gate %s gave no verdict with the base's expectations: %s", g.Name, there.Reason)
+		return
+	}
+	w.compareInputs(g, own, there)
+	if g.Kind != pawl.GateTests || there.Verdict == pawl.VerdictPass {
+		return
+	}
+	bad := failing(there)
+	if len(bad) == 0 || slices.ContainsFunc(bad, report.IsWhole) {
+		w.static = true
+		w.remark("gate %s cannot be run with the base's expectations: %s", g.Name, there.Reason)
+	}
+	for _, name := range bad {
+		if !report.IsWhole(name) && !w.lost[local(name)] {
+			w.expectation(name)
+		}
+	}
+}
+
+// expectation raises that a test of the base fails over the candidate's code.
+func (w *weighing) expectation(name string) {
+	files := w.files(name)
+	if len(files) == 0 {
+		files = w.near(name, w.touched(hadIt, pawl.ClassSupport))
+	}
+	for _, p := range files {
+		w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{name},
+			Text: "with the base's file the candidate fails", Detail: w.diffOf(p)})
+	}
+}
+
+// near returns those of the files that are in the place of a test, or all of them.
+func (w *weighing) near(name string, files []string) []string {
+	place, _ := report.Split(name)
+	var near []string
+	for _, p := range files {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if strings.HasSuffix(path.Dir(place), dir) || strings.HasSuffix(place, dir) {
+				near = append(near, p)
+				break
+			}
+		}
+	}
+	if len(near) > 0 {
+		return near
+	}
+	return files
+}
+
+// compareInputs looks whether changed gate inputs are why a gate says something else.
+func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) {
+	inputs := w.touched(nil, pawl.ClassGateInput)
+	if len(inputs) == 0 {
+		return
+	}
+	var why string
+	names := map[string]pawl.TestStatus{}
+	for _, t := range own.Tests {
+		names[t.Name] = t.Status
+	}
+	var tests []string
+	for _, t := range there.Tests {
+		status, ran := names[t.Name]
+		changed := len(w.files(t.Name)) > 0
+		switch {
+		case report.IsWhole(t.Name) || t.Status == pawl.TestSkip || changed:
+		case !ran, status == pawl.TestSkip:
+			tests, why = append(tests, t.Name), "tests that the base's runs are not run"
+		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0:
+			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
+		}
+	}
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) {
+		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
+	}
+	if why == "" {
+		return
+	}
+	for _, p := range inputs {
+		w.raise(pawl.Finding{Kind: pawl.FindGateInput, Path: p, Tests: tests, Text: why, Detail: w.diffOf(p)})
+	}
+}
+
+// sources adds what the sources of tests show and a run cannot.
+func (w *weighing) sources() {
+	for _, c := range w.changes {
+		switch {
+		case c.Kind == pawl.FindRemovedTest && w.named, c.Kind == pawl.FindExpectation && !w.static, w.lost[c.Test]:
+			continue
+		}
+		w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})
+	}
+}
+
+// grouped joins findings of one kind and path, and gives each a print of its content.
+func grouped(found []pawl.Finding) []pawl.Finding {
+	type key struct {
+		kind pawl.FindingKind
+		path string
+	}
+	groups := map[key]*pawl.Finding{}
+	var order []key
+	for _, f := range found {
+		k := key{f.Kind, f.Path}
+		g := groups[k]
+		if g == nil {
+			groups[k] = &f
+			order = append(order, k)
+			continue
+		}
+		g.Tests = append(g.Tests, f.Tests...)
+		if f.Detail != "" && !strings.Contains(g.Detail, f.Detail) {
+			g.Detail += "\n" + f.Detail
+		}
+	}
+	out := make([]pawl.Finding, 0, len(order))
+	for _, k := range order {
+		f := *groups[k]
+		f.Tests = slices.Compact(slices.Sorted(slices.Values(f.Tests)))
+		f.Print = fingerprint(&f)
+		f.Detail = cut(f.Detail)
+		out = append(out, f)
+	}
+	return out
+}
+
+// fingerprint returns a hash (FNV-1a) of what a finding is about.
+func fingerprint(f *pawl.Finding) uint64 {
+	h := fnv.New64a()
+	for _, s := range slices.Concat([]string{string(f.Kind), f.Path, f.Detail}, f.Tests) {
+		_, _ = h.Write([]byte(s))
+		_, _ = h.Write([]byte{0})
+	}
+	return max(h.Sum64(), 1)
+}
+
+// maxDetail bounds the bytes of a finding's detail.
+const maxDetail = 4000
+
+func cut(s string) string {
+	if len(s) <= maxDetail {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxDetail], "") + "\n…"
+}
+
+func (w *weighing) diffOf(name string) string {
+	for i := range w.c.Files {
+		if f := &w.c.Files[i]; f.Path == name {
+			return diff(f)
+		}
+	}
+	return ""
+}
+
+// diff returns how a file changed.
+func diff(f *pawl.FileChange) string {
+	switch {
+	case f.Old.Exists() && f.Old.Data == nil || f.New.Exists() && f.New.Data == nil:
+		return "it is too large to show, or not a file: " + f.Old.Object + " → " + f.New.Object
+	case isBinary(f.Old.Data) || isBinary(f.New.Data):
+		return "binary: " + f.Old.Object + " → " + f.New.Object
+	}
+	return udiff.Unified("a/"+f.Path, "b/"+f.Path, string(f.Old.Data), string(f.New.Data))
+}
+
+func isBinary(data []byte) bool { return slices.Contains(data[:min(len(data), 8000)], 0) }
