@@ -35,7 +35,7 @@ type Workspaces interface {
 	// names is not part of it, nor is .pawl/tasks.
 	Tree(ctx context.Context, name string) (Recording, error)
 	// FileAt returns a file's content in a recorded tree; nil when it is not there.
-	// The hash of a commit may be given instead, and means all that the commit has.
+	// It takes a commit's hash too and then reads the commit's whole tree.
 	FileAt(ctx context.Context, tree TreeHash, path string) ([]byte, error)
 	// WithFile returns the tree that results from writing one file into a recorded tree.
 	WithFile(ctx context.Context, tree TreeHash, path string, content []byte) (TreeHash, error)
@@ -347,13 +347,13 @@ type CommitInfo struct {
 // Bounds of the contents that [Workspaces.Changes] returns, in bytes.
 const (
 	MaxChangedFile  = 1 << 20  // of one file
-	MaxChangedBytes = 64 << 20 // of all files together; what has the same content counts once
+	MaxChangedBytes = 64 << 20 // of all files together; equal contents count once
 )
 
 // FileKind says what git has at a path.
 type FileKind string
 
-// The kinds of files. Git has no others, and no folders.
+// The kinds of files. Folders are not files.
 const (
 	FileRegular    FileKind = "regular"
 	FileExecutable FileKind = "executable"
@@ -361,25 +361,23 @@ const (
 	FileSubmodule  FileKind = "submodule"
 )
 
-// FileState is a file as a commit has it. The zero value means that the commit has none at
-// the path.
+// FileState is a file as a commit has it. The zero value means that the commit has no file
+// at the path.
 type FileState struct {
 	Kind FileKind
-	// Object is the id of the content: files with the same content have the same. That of
-	// a submodule is the commit it is at.
+	// Object is git's id of the content; a submodule's is its commit.
 	Object string
 	Size   int64 // of the content in bytes; 0 for a submodule
-	// Data is the content, of a symlink its target. It is nil for a submodule, for a file
-	// larger than [MaxChangedFile] and for one that [MaxChangedBytes] has no room for; an
-	// empty file has an empty one. Files with the same content share it.
+	// Data is the content; a symlink's is its target. It is nil for a submodule, for a file
+	// larger than [MaxChangedFile] and for one that would exceed [MaxChangedBytes], but not
+	// for an empty file. Files with the same content share it, so it must not be changed.
 	Data []byte
 }
 
 // Exists reports whether there is a file.
 func (s FileState) Exists() bool { return s.Kind != "" }
 
-// FileChange is a file that differs between two commits. Old and New are not both without
-// a file.
+// FileChange is a file that differs between two commits. At least one of Old and New exists.
 type FileChange struct {
 	Path     string
 	Old, New FileState
@@ -387,7 +385,7 @@ type FileChange struct {
 
 // ComposeSpec asks for a commit that has files of several commits.
 type ComposeSpec struct {
-	Of    CommitHash     // has the files that Files does not name
+	Of    CommitHash     // the parent, and the source of all files that Files does not name
 	Files []ComposedFile // in any order, each path once
 }
 
@@ -402,8 +400,8 @@ type ComposedFile struct {
 	From CommitHash
 	// Data is the content, which may be empty but not nil.
 	Data []byte
-	// Kind goes with Data and is not [FileSubmodule]; empty = as in Of, and regular where Of
-	// has no file or a submodule.
+	// Kind is the kind of a file with Data, any but [FileSubmodule]. Empty means the kind
+	// that the file has in spec.Of, or regular if that has no file or a submodule there.
 	Kind FileKind
 	// Remove means that there is no file.
 	Remove bool

@@ -15,8 +15,8 @@ import (
 )
 
 // FileAt returns a file's content in a recorded tree; nil when it is not there.
-// A folder, a symbolic link or a submodule in its place is an error. The hash of a commit
-// may be given as well, whose tree has .pawl/tasks.
+// A folder, a symbolic link or a submodule in its place is an error. A commit's hash is
+// taken too: unlike a recorded tree, a commit's tree has .pawl/tasks.
 func (s *Workspaces) FileAt(ctx context.Context, tree pawl.TreeHash, name string) ([]byte, error) {
 	if err := errors.Join(checkHashes(tree), checkPath(name)); err != nil {
 		return nil, err
