@@ -22,6 +22,7 @@ code
 	cmd/test/main.go
 	internal/cli/test/test.go
 	internal/cmd/test/run.go
+	internal/web/test/probe.go
 	src/commands/test.ts
 	src/commands/test.rs
 	src/command/test.js

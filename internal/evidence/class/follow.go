@@ -11,7 +11,7 @@ import (
 )
 
 // maxFollowed is how many bytes of a file [Classes.Follow] looks at.
-const maxFollowed = 1 << 20
+const maxFollowed = 256 << 10
 
 // Follows reports whether the content of a file may name further gate inputs, so that it is
 // to be given to [Classes.Follow].
@@ -100,12 +100,14 @@ func (u *uses) manifest(data []byte, at place) {
 	}
 	slices.Sort(names)
 	at.script = false
+	done := map[string]bool{}
 	for again := true; again; {
 		before := len(u.scripts)
 		for _, name := range names {
-			if !u.wants(name) {
+			if done[name] || !u.wants(name) {
 				continue
 			}
+			done[name] = true
 			u.add(u.scripts, name)
 			var lines []string
 			var line string
@@ -231,11 +233,21 @@ func (u *uses) makefile(text string, at place) {
 	}
 }
 
+// maxMakeLine is how long a line of a makefile becomes by its variables at most.
+const maxMakeLine = 16 << 10
+
 // expandMake replaces the variables of a line, to a depth of five.
 func expandMake(line string, variables map[string]string) string {
 	for range 5 {
-		next := makeUse.ReplaceAllStringFunc(line, func(use string) string { return variables[use[2:len(use)-1]] })
-		if next == line || len(next) > maxFollowed {
+		size := len(line)
+		next := makeUse.ReplaceAllStringFunc(line, func(use string) string {
+			value := variables[use[2:len(use)-1]]
+			if size += len(value); size > maxMakeLine {
+				return ""
+			}
+			return value
+		})
+		if next == line {
 			break
 		}
 		line = next

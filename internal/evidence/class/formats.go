@@ -34,7 +34,7 @@ func readJSON(data []byte, rules keyRules) (*node, error) {
 		return nil, errors.New("the file is not a JSON object")
 	}
 	root := &node{open: string(data[:dec.InputOffset()]), sep: ","}
-	start := dec.InputOffset()
+	start, last := dec.InputOffset(), map[string]int{}
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
@@ -50,11 +50,18 @@ func readJSON(data []byte, rules keyRules) (*node, error) {
 		if len(root.parts) == 0 {
 			text = string(data[start:end])
 		}
-		root.parts = slices.DeleteFunc(root.parts, func(n *node) bool { return n.key == key })
+		last[key] = len(root.parts)
 		root.parts = append(root.parts, leaf(key, rules.class([]string{key}), text))
 		start = end
 	}
 	root.close = string(data[start:])
+	all := root.parts
+	root.parts = nil
+	for i, n := range all {
+		if last[n.key] == i {
+			root.parts = append(root.parts, n)
+		}
+	}
 	return root, nil
 }
 
@@ -278,7 +285,7 @@ func (x *xmlReader) read(into *node, above []string) error {
 	for {
 		from := int(x.dec.InputOffset())
 		t, err := x.dec.Token()
-		if err == io.EOF && above == nil {
+		if errors.Is(err, io.EOF) && above == nil {
 			return nil
 		}
 		if err != nil {

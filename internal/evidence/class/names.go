@@ -9,6 +9,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+// Limits of what is learned from commands and scripts, which a model may have written.
+const (
+	maxNames     = 5000 // names of files, scripts and targets
+	maxGlobs     = 200  // patterns for files
+	maxExpansion = 4096 // bytes of an expansion in a shell line
+	maxShells    = 10   // shell lines within shell lines
+)
+
 // use says how gates use a file.
 type use int
 
@@ -34,6 +42,7 @@ type place struct {
 	folder string // of the tree; empty is the root
 	script bool   // it is in a script, whose names may also be relative to the root
 	text   bool   // it is a text in a program, which may be no command
+	depth  int    // of shell lines within shell lines
 }
 
 func newUses() uses {
@@ -68,13 +77,13 @@ func (u *uses) fileAt(folder, name string, how use) {
 		return
 	}
 	if strings.ContainsAny(full, "*?[") {
-		if doublestar.ValidatePattern(full) && strings.Trim(full, "*/.") != "" && !slices.Contains(u.globs, full) {
+		if len(u.globs) < maxGlobs && strings.Count(full, "*") <= 6 && doublestar.ValidatePattern(full) && strings.Trim(full, "*/.") != "" && !slices.Contains(u.globs, full) {
 			u.globs = append(u.globs, full)
 			u.changed = true
 		}
 		return
 	}
-	if old := u.files[full]; old < how {
+	if old := u.files[full]; old < how && (old != unused || len(u.files) < maxNames) {
 		if old == unused {
 			u.order = append(u.order, full)
 		}
@@ -84,7 +93,7 @@ func (u *uses) fileAt(folder, name string, how use) {
 }
 
 func (u *uses) add(set map[string]bool, name string) {
-	if !set[name] {
+	if !set[name] && len(set) < maxNames {
 		set[name] = true
 		u.changed = true
 	}
@@ -138,8 +147,11 @@ var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
 
 // shell takes the commands of a shell text into account.
 func (u *uses) shell(text string, at place) {
+	if at.depth++; at.depth > maxShells {
+		return
+	}
 	home := at
-	for _, words := range shellCommands(text) {
+	for _, words := range shellCommands(text, 0) {
 		if len(words) >= 2 && words[0] == "cd" {
 			if folder := path.Join(home.folder, clean(words[1])); !strings.HasPrefix(folder, "..") {
 				at.folder = folder
@@ -375,7 +387,10 @@ func btoi(b bool) int {
 // shellCommands returns the simple commands of a shell text as words without quotes. NUL stands
 // for an expansion; the commands of $(…) and `…` come as commands of their own. A text that is no
 // shell's gives words too.
-func shellCommands(text string) [][]string {
+func shellCommands(text string, depth int) [][]string {
+	if depth > maxShells {
+		return nil
+	}
 	var all [][]string
 	var words []string
 	var word strings.Builder
@@ -410,7 +425,7 @@ func shellCommands(text string) [][]string {
 			quote, inWord = c, true
 		case quote != '\'' && (c == '$' || c == '`'):
 			inner, length := expansion(text[i:])
-			all = append(all, shellCommands(inner)...)
+			all = append(all, shellCommands(inner, depth+1)...)
 			word.WriteByte(0)
 			inWord = true
 			i += length - 1
@@ -450,7 +465,7 @@ func expansion(text string) (inner string, length int) {
 	closing := byte(')')
 	switch {
 	case text[0] == '`':
-		if end := strings.IndexByte(text[1:], '`'); end >= 0 {
+		if end := strings.IndexByte(text[1:min(len(text), maxExpansion)], '`'); end >= 0 {
 			return text[1 : 1+end], end + 2
 		}
 		return "", 1
@@ -468,7 +483,7 @@ func expansion(text string) (inner string, length int) {
 		return "", length
 	}
 	depth := 0
-	for i := 1; i < len(text); i++ {
+	for i := 1; i < min(len(text), maxExpansion); i++ {
 		switch text[i] {
 		case text[1]:
 			depth++

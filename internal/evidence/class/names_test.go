@@ -237,3 +237,27 @@ func FuzzFollow(f *testing.F) {
 		c.Of(name)
 	})
 }
+
+// What a model may write takes no time that it decides.
+func TestFollowHostile(t *testing.T) {
+	big := func(s string) string { return strings.Repeat(s, maxFollowed/len(s)) }
+	for name, data := range map[string]string{
+		"Makefile":     "A = " + strings.Repeat("$(A)", 20000) + "\nB = $(A)$(A)\nall: $(B)\n\t" + strings.Repeat("$(B)", 20000) + "\n",
+		"run.sh":       big("$("),
+		"a.sh":         big("`'"),
+		"b.sh":         big("ci/*.x "),
+		"c.sh":         big("./x$(./y "),
+		"package.json": `{"scripts": {"test": "` + strings.Repeat("npm run a && ", 5000) + `"}}`,
+	} {
+		c := New(nil, []string{"make && npm test && ./run.sh && ./a.sh && ./b.sh && ./c.sh"})
+		for i := 0; c.Follow(name, []byte(data)); i++ {
+			if i > 3 {
+				t.Errorf("%s always has new names", name)
+				break
+			}
+		}
+		if len(c.uses.files) > maxNames || len(c.uses.globs) > maxGlobs {
+			t.Errorf("%s names %d files and %d patterns", name, len(c.uses.files), len(c.uses.globs))
+		}
+	}
+}

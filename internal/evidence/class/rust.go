@@ -37,12 +37,15 @@ func readRust(data []byte) (*node, error) {
 	if strings.HasPrefix(r.text, "#!") && !strings.HasPrefix(strings.TrimLeft(r.text[2:], " \t\n"), "[") {
 		r.line()
 	}
-	r.items(root, false)
+	r.items(root, 0)
 	if r.failed || r.pos < len(r.text) {
 		return nil, errors.New("the brackets of the file do not match")
 	}
 	return root, nil
 }
+
+// maxBlocks is how deep in blocks tests are looked for.
+const maxBlocks = 20
 
 // rustReader goes through a source file.
 type rustReader struct {
@@ -53,7 +56,8 @@ type rustReader struct {
 }
 
 // items reads items up to the bracket that ends the block they are in, or to the end.
-func (r *rustReader) items(into *node, inBlock bool) {
+func (r *rustReader) items(into *node, depth int) {
+	inBlock := depth > 0
 	seen := map[string]int{}
 	code := func() { // what was passed over is code
 		if r.pos > r.start {
@@ -95,15 +99,15 @@ func (r *rustReader) items(into *node, inBlock bool) {
 		switch {
 		case isTest || item.isTest:
 			codeTo(before)
-			into.parts = append(into.parts, &node{key: numbered(seen, item.key), class: pawl.ClassTest, text: r.text[r.start:r.pos]})
+			into.parts = append(into.parts, &node{key: numbered(seen, squeeze(item.head)), class: pawl.ClassTest, text: r.text[r.start:r.pos]})
 			r.start = r.pos
-		case item.body >= 0:
+		case item.body >= 0 && depth < maxBlocks:
 			end := r.pos
-			inside := &node{key: numbered(seen, item.key)}
+			inside := &node{key: numbered(seen, squeeze(item.head))}
 			r.pos = item.body
 			savedStart := r.start
 			r.start = item.body
-			r.items(inside, true)
+			r.items(inside, depth+1)
 			if r.failed {
 				return
 			}
@@ -167,6 +171,9 @@ func (r *rustReader) attributes() (isTest, inner bool) {
 // onlyInTests reports whether an attribute, without its brackets, says that an item is there only
 // in tests or is one.
 func onlyInTests(attribute string) bool {
+	if len(attribute) > 1000 {
+		return false
+	}
 	attribute = strings.Join(strings.Fields(attribute), "")
 	name, arguments, _ := strings.Cut(attribute, "(")
 	if name == "cfg" {
@@ -216,7 +223,7 @@ func topLevel(list string) []string {
 
 // rustItem is an item that has been read.
 type rustItem struct {
-	key    string // its first words
+	head   string // what stands before its block or semicolon
 	isTest bool   // a macro that holds tests
 	body   int    // where the items in it begin; -1 when it is none that has any
 }
@@ -230,14 +237,14 @@ func (r *rustReader) item() rustItem {
 		at := r.pos
 		switch c := r.text[at]; {
 		case c == '}': // a field or statement without a semicolon ends with the block
-			it.key = squeeze(r.text[from:at])
+			it.head = r.text[from:at]
 			return it
 		case c == ';' || c == ',' && kind == "":
 			r.pos++
-			it.key = squeeze(r.text[from:at])
+			it.head = r.text[from:at]
 			return it
 		case c == '{' && !toSemicolon:
-			it.key = squeeze(r.text[from:at])
+			it.head = r.text[from:at]
 			r.token()
 			if kind == "mod" || kind == "impl" {
 				it.body = at + 1
@@ -264,13 +271,13 @@ func (r *rustReader) item() rustItem {
 		}
 		r.trivia()
 	}
-	it.key = squeeze(r.text[from:r.pos])
+	it.head = r.text[from:r.pos]
 	return it
 }
 
 // squeeze returns a text with single spaces, cut to what tells items apart.
 func squeeze(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(text[:min(len(text), 400)]), " ")
 	return text[:min(len(text), 200)]
 }
 
@@ -340,7 +347,11 @@ func (r *rustReader) token() {
 	for r.pos < len(r.text) && !r.failed {
 		switch c := r.text[r.pos]; {
 		case c == '(' || c == '[' || c == '{':
-			open = append(open, map[byte]byte{'(': ')', '[': ']', '{': '}'}[c])
+			closing := c + 2 // of [ and {
+			if c == '(' {
+				closing = ')'
+			}
+			open = append(open, closing)
 			r.pos++
 		case c == ')' || c == ']' || c == '}':
 			if len(open) == 0 || open[len(open)-1] != c {

@@ -45,10 +45,12 @@ func (c *Classes) SetUp(name string, data []byte) (text string, is bool) {
 	if marks == nil || !marks.Match(data) {
 		return "", false
 	}
-	for _, m := range marks.FindAllIndex(data, -1) {
-		text += string(data[m[0]:blockEnd(data, m[1])]) + "\n"
+	source := string(data)
+	var parts strings.Builder
+	for _, m := range marks.FindAllStringIndex(source, -1) {
+		parts.WriteString(source[m[0]:blockEnd(source, m[1])] + "\n")
 	}
-	return text, true
+	return parts.String(), true
 }
 
 // setUpMarks match, in tests and what they need, what runs before all of them.
@@ -87,8 +89,7 @@ func goSetUp(data []byte) string {
 
 // blockEnd returns where the block ends that begins on the line of an offset: before the next line
 // that is indented no more, closing brackets aside.
-func blockEnd(data []byte, offset int) int {
-	text := string(data)
+func blockEnd(text string, offset int) int {
 	start := strings.LastIndexByte(text[:offset], '\n') + 1
 	depth := indent(text[start:])
 	end, body := offset, false

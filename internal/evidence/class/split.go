@@ -27,38 +27,44 @@ type format func(data []byte) (*node, error)
 
 // formatOf returns how a file is split by its keys, or nil.
 func (c *Classes) formatOf(name string) format {
+	read, class := formatByName(name)
+	if read == nil || c.Of(name) != class {
+		return nil
+	}
 	if _, ruled := c.ruled(name); ruled {
 		return nil
 	}
+	return read
+}
+
+// formatByName returns what a name alone says, and the class that the file must have.
+func formatByName(name string) (format, pawl.PathClass) {
 	base, ext := path.Base(name), path.Ext(name)
-	switch class := c.Of(name); {
-	case class == pawl.ClassCode && ext == ".rs":
-		return readRust
-	case class != pawl.ClassDependency:
-		return nil
+	switch {
+	case ext == ".rs":
+		return readRust, pawl.ClassCode
 	case base == "package.json":
-		return keyed(readJSON, packageKeys)
+		return keyed(readJSON, packageKeys), pawl.ClassDependency
 	case base == "composer.json":
-		return keyed(readJSON, composerKeys)
+		return keyed(readJSON, composerKeys), pawl.ClassDependency
 	case base == "pyproject.toml":
-		return keyed(readTOML, pyprojectKeys)
+		return keyed(readTOML, pyprojectKeys), pawl.ClassDependency
 	case base == "Cargo.toml":
-		return keyed(readTOML, cargoKeys)
-	case path.Base(path.Dir(name)) == ".cargo":
-		return keyed(readTOML, cargoConfigKeys)
+		return keyed(readTOML, cargoKeys), pawl.ClassDependency
+	case path.Base(path.Dir(name)) == ".cargo" && (base == "config" || base == "config.toml"):
+		return keyed(readTOML, cargoConfigKeys), pawl.ClassDependency
 	case base == "setup.cfg":
-		return keyed(readINI, setupKeys)
+		return keyed(readINI, setupKeys), pawl.ClassDependency
 	case base == "pom.xml":
-		return keyed(readXML, pomKeys)
+		return keyed(readXML, pomKeys), pawl.ClassDependency
 	case strings.HasSuffix(ext, "proj") || base == "Directory.Build.props":
-		return keyed(readXML, projectKeys)
+		return keyed(readXML, projectKeys), pawl.ClassDependency
 	}
-	return nil
+	return nil, ""
 }
 
 func keyed(read func([]byte, keyRules) (*node, error), rules []keyRule) format {
-	parsed := parseKeyRules(rules)
-	return func(data []byte) (*node, error) { return read(trimBOM(data), parsed) }
+	return func(data []byte) (*node, error) { return read(trimBOM(data), parseKeyRules(rules)) }
 }
 
 // endLine returns a text with a newline at its end, so that a part can follow.
@@ -296,13 +302,11 @@ func mergePart(p, o *node, take func(pawl.PathClass) bool) *node {
 func partners(ours, theirs []*node) map[*node]*node {
 	byKey := map[string][]*node{}
 	for _, t := range theirs {
-		if t.key != "" || t.class == "" {
-			byKey[t.key] = append(byKey[t.key], t)
-		}
+		byKey[t.key] = append(byKey[t.key], t)
 	}
 	pairs := map[*node]*node{}
 	for _, p := range ours {
-		if list := byKey[p.key]; len(list) > 0 && (p.key != "" || p.class == "") {
+		if list := byKey[p.key]; len(list) > 0 {
 			pairs[p], byKey[p.key] = list[0], list[1:]
 		}
 	}

@@ -729,7 +729,15 @@ type patterns struct {
 	affixes       []affix         // of files
 	folders       map[string]bool // at any depth, in lower case
 	folderAffixes []affix
-	globs         []string // of paths
+	globs         []glob // of paths
+}
+
+// glob is a pattern with what can be looked at quickly.
+type glob struct {
+	pattern  string
+	folder   string // one that the path must have above it; empty when it is not plain
+	anchored bool   // the folder is the first one
+	ext      string // how the name must end; empty when it is not plain
 }
 
 // affix is a pattern with one star.
@@ -765,13 +773,13 @@ func (s *patterns) addOne(p string) {
 		if isFolder {
 			name += "/**/*"
 		}
-		s.globs = append(s.globs, name)
+		s.globs = append(s.globs, newGlob(name))
 	case isFolder && star:
 		s.folderAffixes = append(s.folderAffixes, affix{strings.ToLower(before), strings.ToLower(after)})
 	case isFolder:
 		s.folders[strings.ToLower(name)] = true
 	case !plain:
-		s.globs = append(s.globs, "**/"+name)
+		s.globs = append(s.globs, newGlob("**/"+name))
 	case star:
 		s.affixes = append(s.affixes, affix{before, after})
 	default:
@@ -785,8 +793,15 @@ func (s *patterns) matchesName(base string) bool {
 }
 
 func (s *patterns) matches(p splitPath) bool {
-	return s.matchesName(p.base) || slices.ContainsFunc(p.lower, s.hasFolder) ||
-		slices.ContainsFunc(s.globs, func(g string) bool { return mayMatch(g, p) && doublestar.MatchUnvalidated(g, p.full) })
+	if s.matchesName(p.base) || slices.ContainsFunc(p.lower, s.hasFolder) {
+		return true
+	}
+	for i := range s.globs {
+		if s.globs[i].matches(&p) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasFolder reports whether a folder of this name, in lower case, is in the set.
@@ -794,16 +809,28 @@ func (s *patterns) hasFolder(lower string) bool {
 	return s.folders[lower] || slices.ContainsFunc(s.folderAffixes, func(a affix) bool { return a.matches(lower) })
 }
 
-// mayMatch is a quick look at the first plain folder and at the extension of a glob.
-func mayMatch(glob string, p splitPath) bool {
-	rest := strings.TrimPrefix(glob, "**/")
+func newGlob(pattern string) glob {
+	g := glob{pattern: pattern}
+	rest := strings.TrimPrefix(pattern, "**/")
 	if first, _, ok := strings.Cut(rest, "/"); ok && !strings.ContainsAny(first, `*?[\`) {
-		if rest == glob && !(len(p.folders) > 0 && p.folders[0] == first) || !slices.Contains(p.folders, first) {
-			return false
-		}
+		g.folder, g.anchored = first, rest == pattern
 	}
-	ext := path.Ext(glob)
-	return ext == "" || strings.ContainsAny(ext, `*?[\/`) || strings.HasSuffix(p.base, ext)
+	if ext := path.Ext(pattern); !strings.ContainsAny(ext, `*?[\/`) {
+		g.ext = ext
+	}
+	return g
+}
+
+func (g *glob) matches(p *splitPath) bool {
+	switch {
+	case g.ext != "" && !strings.HasSuffix(p.base, g.ext):
+		return false
+	case g.anchored && (len(p.folders) == 0 || p.folders[0] != g.folder):
+		return false
+	case g.folder != "" && !slices.Contains(p.folders, g.folder):
+		return false
+	}
+	return doublestar.MatchUnvalidated(g.pattern, p.full)
 }
 
 // braces returns what a pattern with {a,b} stands for.
