@@ -1,6 +1,5 @@
-// Package class decides what changed paths are to the gates of a candidate, and splits files with two
-// jobs into their parts. It is given
-// paths and contents, and does no I/O.
+// Package class decides what changed paths are to the gates of a candidate, and splits files with
+// two jobs into their parts. It is given paths and contents, and does no I/O.
 package class
 
 import (
