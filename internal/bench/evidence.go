@@ -13,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/evidence/corpus"
+	"pawl/internal/runner"
 )
 
 // Evidence is what is found in the changes of the corpus, each examined as a candidate of a run with
@@ -66,6 +67,9 @@ func MeasureEvidence(ctx context.Context, o Options, keep func(*corpus.Entry) bo
 			places <- struct{}{}
 			defer func() { <-places }()
 			results[i] = examineEntry(ctx, filepath.Join(o.Dir, "evidence", string(x.Side)+"-"+x.Name), x)
+			if line := results[i].String(); line != "" && o.Progress != nil {
+				o.Progress(line)
+			}
 		})
 	}
 	wg.Wait()
@@ -162,7 +166,9 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 	if err := commitAll(ctx, base); err != nil {
 		return nil, err
 	}
-	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x))
+	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x), func(r *runner.Runner) {
+		r.Rooms = builtRooms{r.Rooms, goCache()}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +205,45 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 		}
 	}
 	return nil, ctx.Err()
+}
+
+// goCache returns where Go keeps what it has built.
+func goCache() string {
+	if dir := os.Getenv("GOCACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "go-build")
+}
+
+// builtRooms are rooms whose gates share what Go has built: the standard library need not be built for
+// each entry.
+type builtRooms struct {
+	pawl.Rooms
+	cache string
+}
+
+func (b builtRooms) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
+	room, err := b.Rooms.Gate(ctx, spec)
+	return builtRoom{room, b.cache}, err
+}
+
+func (b builtRooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
+	room, err := b.Rooms.Base(ctx, spec)
+	return builtRoom{room, b.cache}, err
+}
+
+type builtRoom struct {
+	pawl.Room
+	cache string
+}
+
+func (b builtRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	cmd.Env = append(slices.Clone(cmd.Env), "GOCACHE="+b.cache)
+	return b.Room.Run(ctx, cmd)
 }
 
 // entryRun is a run whose first attempt makes the change of an entry.
@@ -244,15 +289,23 @@ func (e *Evidence) String() string {
 		fmt.Fprintf(&b, "%s: %d of %d %s (held out: %d of %d), %d with nothing to answer\n", s.name, s.side.Right, s.side.Entries, s.what, s.side.HeldOutRight, s.side.HeldOut, s.side.Quiet)
 	}
 	for _, r := range e.Entries {
-		mark := "note"
-		if r.wrong {
-			mark = "WRONG"
-		}
-		if r.HeldOut { // what is in it is not for those who write detectors
-			fmt.Fprintf(&b, "  %s %s %s (held out)\n", mark, r.Side, r.Name)
-			continue
-		}
-		fmt.Fprintf(&b, "  %s %s %s: missing %q, found %q %s\n", mark, r.Side, r.Name, r.Missing, r.Found, r.Problem)
+		fmt.Fprintf(&b, "  %s\n", r.String())
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// String says how what was found differs from what the corpus says; empty if it does not. What is in
+// an entry that is held out is not for those who write detectors.
+func (r EvidenceEntry) String() string {
+	mark := "note "
+	switch {
+	case r.wrong:
+		mark = "WRONG"
+	case len(r.Missing)+len(r.Found) == 0 && r.Problem == "":
+		return ""
+	}
+	if r.HeldOut {
+		return fmt.Sprintf("%s %s %s (held out)", mark, r.Side, r.Name)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s: missing %q, found %q %s", mark, r.Side, r.Name, r.Missing, r.Found, r.Problem))
 }

@@ -24,7 +24,7 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	only := os.Getenv("PAWL_CORPUS") // a part of the names of entries that are not held out
-	e, err := MeasureEvidence(t.Context(), Options{Dir: t.TempDir()}, func(x *corpus.Entry) bool {
+	e, err := MeasureEvidence(t.Context(), Options{Dir: t.TempDir(), Progress: func(text string) { t.Log(text) }}, func(x *corpus.Entry) bool {
 		return only == "" || !x.HeldOut && strings.Contains(string(x.Side)+"/"+x.Name, strings.TrimSuffix(only, "$"))
 	})
 	if err != nil {

@@ -142,8 +142,9 @@ func commitAll(ctx context.Context, dir string) error {
 	return nil
 }
 
-// newEngine joins the real parts, with a model of ours. Every run is of the spec, with a goal of its own.
-func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec pawl.RunSpec) (*engine.Engine, func(), error) {
+// newEngine joins the real parts, with a model of ours. Every run is of the spec, with a goal of its own; with
+// changes how effects are performed.
+func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec pawl.RunSpec, with ...func(*runner.Runner)) (*engine.Engine, func(), error) {
 	found, err := gitworktree.Inspect(ctx, nil, repo)
 	if err != nil {
 		return nil, nil, err
@@ -164,6 +165,15 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 		State: state, Enforcer: box, Visible: spaces.Visible,
 		Host: func(context.Context) room.Host { return room.NewHost(os.Environ(), "") },
 	})
+	performer := &runner.Runner{
+		Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil },
+		Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
+		Gate: command.New(), Spaces: spaces, Rooms: rooms,
+		Temp: func(pawl.RunID) (string, error) { return state, nil },
+	}
+	for _, change := range with {
+		change(performer)
+	}
 	e := engine.New(engine.Config{
 		Log: log, Sandbox: box, Version: "bench",
 		Resolve: func(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
@@ -171,14 +181,9 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 			spec.Goal = req.Goal
 			return spec, nil
 		},
-		Inspect: func(context.Context, string) (pawl.Repository, error) { return found, nil },
-		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
-		Performer: &runner.Runner{
-			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil },
-			Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
-			Gate: command.New(), Spaces: spaces, Rooms: rooms,
-			Temp: func(pawl.RunID) (string, error) { return state, nil },
-		},
+		Inspect:   func(context.Context, string) (pawl.Repository, error) { return found, nil },
+		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
+		Performer: performer,
 	})
 	return e, func() { e.Close(); _ = rooms.Close(); _ = log.Close() }, nil
 }
