@@ -33,7 +33,7 @@ var opRules = []struct {
 }{
 	{opSnapshot, []string{"snapshot"}},
 	{opNoError, []string{"doesnotthrow", "notthrow", "noerror", "notpanic", "doesnotreject", "nothrow", "notraise", "doesnotraise", "nothingraised", "resolves", "succeed"}},
-	{opThrows, []string{"throw", "raise", "reject", "panic", "warns", "errorcontains", "erroris", "erroras", "equalerror", "=error", "exception"}},
+	{opThrows, []string{"throw", "raise", "reject", "panic", "warns", "errorcontains", "erroris", "erroras", "equalerror", "exception"}},
 	{opNotEqual, []string{"notequal", "notsame", "notdeepequal", "notstrictequal", "notidentical", "=ne", "=isnot", "=not"}},
 	{opApprox, []string{"almost", "closeto", "approx", "indelta", "inepsilon", "allclose", "nearly", "withdelta", "elementsmatch", "tolerance"}},
 	{opOrder, []string{"greater", "less", "atleast", "atmost", "positive", "negative", "within"}},
@@ -70,7 +70,7 @@ func (o op) negate() op {
 
 // condition returns the check that a condition makes, or that its opposite makes.
 func (f *file) condition(s span, negated bool) check {
-	c := check{span: s, line: f.at(s.from).line, op: opTruth, weight: 1}
+	c := check{span: s, line: f.at(s.from).line, op: opTruth, weight: 1, group: s.from}
 	for s.to > s.from {
 		if t := f.at(s.from); t.is("!") || t.is("not") {
 			negated = !negated
@@ -202,12 +202,19 @@ func (f *file) conditions(u *unit, s span) {
 	if f.lang.name == "python" || f.lang.name == "ruby" {
 		and = append(and, "and")
 	}
-	parts := []span{s}
-	if f.find(s, "||", "or") < 0 {
-		parts = f.split(s, and...)
+	if f.find(s, "||", "or") >= 0 { // says less than each of its parts
+		c := check{span: s, line: f.at(s.from).line, op: opOther, weight: 1}
+		for _, p := range f.split(s, "||", "or") {
+			c.sides[0] = append(c.sides[0], f.literals(p)...)
+			c.dead = c.dead || p.to-p.from == 1 && f.at(p.from).kind != word
+		}
+		u.checks = append(u.checks, c)
+		return
 	}
-	for _, p := range parts {
-		u.checks = append(u.checks, f.condition(p, false))
+	for _, p := range f.split(s, and...) {
+		c := f.condition(p, false)
+		c.group = s.from
+		u.checks = append(u.checks, c)
 	}
 }
 
@@ -215,7 +222,7 @@ func (f *file) conditions(u *unit, s span) {
 // are args. Names further on in the chain, as in expect(a).not.toBe(b), come in words.
 func (f *file) call(u *unit, from, to int, words []string, args []span) {
 	whole := span{from, to}
-	c := check{span: whole, line: f.at(from).line, weight: 1}
+	c := check{span: whole, line: f.at(from).line, weight: 1, group: from}
 	negated := slices.ContainsFunc(words, func(w string) bool {
 		return w == "not" || w == "notTo" || w == "not_to" || w == "to_not" || w == "NotTo" || w == "isNot"
 	})
@@ -382,7 +389,7 @@ func (f *file) callAt(u *unit, i int) int {
 	if !f.opens(open, "(") || isKeyword(f.at(i).text) {
 		return i
 	}
-	c := check{span: span{i, f.at(open).mate + 1}, line: f.at(i).line, op: opOther, weight: 1, callee: f.at(i).text}
+	c := check{span: span{i, f.at(open).mate + 1}, line: f.at(i).line, op: opOther, weight: 1, callee: f.at(i).text, dotted: f.at(i - 1).is("."), group: i}
 	for _, a := range f.args(open) {
 		c.sides[0] = append(c.sides[0], f.literals(a)...)
 	}

@@ -12,6 +12,9 @@ import (
 // run finds the changes of all pairs, of tests that are gone, and of helpers.
 func (c *comparison) run() {
 	same := map[*unit]bool{}
+	c.added = slices.DeleteFunc(c.added, func(u *unit) bool {
+		return slices.ContainsFunc(c.removed[:min(len(c.removed), maxFacts)], func(b *unit) bool { return b.file.lang.name == u.file.lang.name && !reachable(b, u) })
+	})
 	for _, u := range c.added {
 		c.pool = append(c.pool, c.candidate.facts(u)...)
 	}
@@ -41,7 +44,7 @@ func (c *comparison) same(p pair) bool {
 // sameChecks reports whether two units have the same assertions but for what they compare.
 func sameChecks(a, b *unit) bool {
 	return slices.EqualFunc(a.checks, b.checks, func(x, y check) bool {
-		return x.op == y.op && x.dead == y.dead && x.weak == y.weak && (x.callee == "") == (y.callee == "") && looksLikeCheck(x.callee) == looksLikeCheck(y.callee)
+		return x.op == y.op && x.dead == y.dead && x.weak == y.weak && x.said == y.said && (x.callee == "") == (y.callee == "") && looksLikeCheck(x.callee) == looksLikeCheck(y.callee)
 	})
 }
 
@@ -144,33 +147,33 @@ func (c *comparison) losses(p pair) loss {
 	was = c.matchFacts(was, is, used, &r)
 	helped := c.helped(p.candidate)
 	was = slices.DeleteFunc(was, func(f fact) bool {
-		return covered(f, helped) || !f.row && c.more(p) && len(f.literals) > 0 || covered(f, c.pool)
+		return !f.row && len(f.literals) > 0 && !slices.ContainsFunc(f.literals, func(l literal) bool { return !helped[l.text] }) || !f.row && c.more(p) && len(f.literals) > 0 || covered(f, c.pool)
 	})
+	rewritten := map[int]bool{}
+	var lost []fact
 	for _, f := range was {
-		best, most := -1, 0
-		for i, g := range is {
-			if used[i] || g.row != f.row {
-				continue
-			}
-			n := likeness(f, g)
-			if f.row && 2*n < len(f.literals) && (len(f.literals) == 0 || len(g.literals) == 0 || f.literals[0].text != g.literals[0].text) {
-				continue
-			}
-			if n > most {
-				best, most = i, n
-			}
+		best := closest(f, is, used)
+		if best < 0 {
+			lost = append(lost, f)
+			continue
 		}
+		used[best] = true
+		if f.flat != is[best].flat && len(f.literals) > 0 || f.rank > is[best].rank {
+			r.changedBase = append(r.changedBase, lines(f)...)
+			r.changedCandidate = append(r.changedCandidate, lines(is[best])...)
+		}
+		if !f.row {
+			rewritten[f.group] = true
+		}
+	}
+	for _, f := range lost {
 		switch {
-		case best >= 0:
-			used[best] = true
-			if f.flat != is[best].flat && len(f.literals) > 0 || f.rank > is[best].rank {
-				r.changedBase = append(r.changedBase, lines(f)...)
-				r.changedCandidate = append(r.changedCandidate, lines(is[best])...)
-			}
 		case f.row && f.file.isWant(f):
 		case f.row:
 			r.lostRows++
 			r.rowLines = append(r.rowLines, lines(f)...)
+		case rewritten[f.group]: // a part of a condition that has become another one
+			r.changedBase = append(r.changedBase, lines(f)...)
 		default:
 			r.lostWeight += f.weight
 			r.lostLines = append(r.lostLines, lines(f)...)
@@ -178,6 +181,24 @@ func (c *comparison) losses(p pair) loss {
 		}
 	}
 	return r
+}
+
+// closest returns the fact that one has probably become, of those that are not used, or -1.
+func closest(f fact, is []fact, used []bool) int {
+	best, most := -1, 0
+	for i, g := range is {
+		if used[i] || g.row != f.row {
+			continue
+		}
+		n := likeness(f, g)
+		if f.row && 2*n < len(f.literals) && (len(f.literals) == 0 || len(g.literals) == 0 || f.literals[0].text != g.literals[0].text) {
+			continue
+		}
+		if n > most || best < 0 && !f.row && f.op == g.op {
+			best, most = i, n
+		}
+	}
+	return best
 }
 
 // isWant reports whether a fact is the value of a variable.
@@ -188,16 +209,16 @@ func (f *file) isWant(x fact) bool {
 // more reports whether a test calls more functions than it did that look like assertions and are not to be
 // seen. They may make the assertions that are gone.
 func (c *comparison) more(p pair) bool {
-	unseen := func(s *side, u *unit) int {
+	unseen := func(u *unit) int {
 		n := 0
-		for _, k := range u.checks {
-			if k.callee != "" && looksLikeCheck(k.callee) && k.op == opOther && s.helper(k.callee, u.file) == nil {
+		for i := range u.checks {
+			if k := &u.checks[i]; k.unknown() && looksLikeCheck(k.callee) {
 				n++
 			}
 		}
 		return n
 	}
-	return unseen(c.candidate, p.candidate) > unseen(c.base, p.base)
+	return unseen(p.candidate) > unseen(p.base)
 }
 
 // matchFacts pairs facts that say the same and returns those of the base that nothing says any
@@ -229,7 +250,7 @@ func (c *comparison) matchFacts(was, is []fact, used []bool, r *loss) []fact {
 	})
 	return slices.DeleteFunc(was, func(f fact) bool {
 		for i, g := range is {
-			if (g.row || !used[i]) && (g.row || f.row || f.rank <= g.rank) && covers(g, f) {
+			if (g.row || g.weight > 1 || !used[i]) && (g.row || f.row || f.rank <= g.rank) && covers(g, f) {
 				used[i] = true
 				return true
 			}
@@ -238,12 +259,20 @@ func (c *comparison) matchFacts(was, is []fact, used []bool, r *loss) []fact {
 	})
 }
 
-// helped returns what the helpers check that a test calls.
-func (c *comparison) helped(u *unit) []fact {
-	var all []fact
-	for _, k := range u.checks {
-		if h := c.candidate.helper(k.callee, u.file); h != nil && len(all) < maxFacts {
-			all = append(all, c.candidate.facts(h)...)
+// helped returns the literals of the helpers that a test calls, and those that it gives them.
+func (c *comparison) helped(u *unit) map[string]bool {
+	all := map[string]bool{}
+	for i := range u.checks {
+		k := &u.checks[i]
+		h := c.candidate.helper(k, u.file)
+		if h == nil || !k.helped || k.weight == 0 {
+			continue
+		}
+		for _, l := range append(k.sides[0], k.sides[1]...) {
+			all[l.text] = true
+		}
+		for _, l := range c.candidate.distinct(h) {
+			all[l] = true
 		}
 	}
 	return all

@@ -22,7 +22,7 @@ func (f *file) addExample(e example) {
 		u.marks = []mark{{text: e.skipped}}
 	}
 	if e.want != "" {
-		c := check{span: u.body, line: e.line, op: opEqual, weight: 1}
+		c := check{span: u.body, line: e.line, op: opEqual, weight: 1, said: e.want}
 		c.sides = [2][]literal{sub.literals(u.body), {{text: string('0'+text) + e.want, list: -1}}}
 		u.checks = []check{c}
 		u.unsure = true

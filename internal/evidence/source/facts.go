@@ -15,10 +15,10 @@ type fact struct {
 	op       op
 	rank     int // of the op; that of a helper is not known and taken for the highest
 	weight   int
+	group    int
 	literals []literal
 	key      string // the literals by sides, whichever is which
 	flat     string // the literals in their order
-	swapped  []literal
 }
 
 // facts returns what a test checks. Assertions that cannot fail and those that only say that
@@ -31,8 +31,9 @@ func (s *side) facts(u *unit) []fact {
 			continue
 		}
 		k := newFact(u.file, c.span, c.line, c.op, c.weight, c.sides[0], c.sides[1])
-		if c.callee != "" && c.op == opOther {
-			k.rank = opEqual.rank()
+		k.group = c.group
+		if c.helped || c.unknown() {
+			k.op, k.rank = opOther, opEqual.rank()
 		}
 		all = append(all, k)
 	}
@@ -40,7 +41,7 @@ func (s *side) facts(u *unit) []fact {
 		if p.span == u.body && p.file == u.file {
 			all = append(all, p.file.bodyRows(u)...)
 			all = append(all, p.file.wants(u)...)
-		} else {
+		} else if n < len(u.heads) || s.runsThrough(u, p) {
 			all = append(all, p.file.headRows(p.span, n < len(u.heads))...)
 		}
 		if len(all) > 2*maxFacts {
@@ -50,9 +51,25 @@ func (s *side) facts(u *unit) []fact {
 	return all
 }
 
+// runsThrough reports whether a table that a test names holds its cases: the test is made for each
+// of them, or its body runs through lists of them.
+func (s *side) runsThrough(u *unit, p tableAt) bool {
+	if p.file.composite(p.span.from) && p.file.manyRows(p.span.from) {
+		return true
+	}
+	for _, h := range u.heads {
+		for i := h.from; i < h.to; i++ {
+			if at, ok := s.table(u.file.at(i).text, u.file); ok && at == p {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func newFact(f *file, s span, line int, o op, weight int, left, right []literal) fact {
 	a, b := flat(left), flat(right)
-	return fact{file: f, span: s, line: line, op: o, rank: o.rank(), weight: weight, literals: append(slices.Clone(left), right...), swapped: append(slices.Clone(right), left...),
+	return fact{file: f, span: s, line: line, op: o, rank: o.rank(), weight: weight, literals: append(slices.Clone(left), right...),
 		key: min(a, b) + "\x01" + max(a, b), flat: flat(append(slices.Clone(left), right...))}
 }
 
@@ -96,7 +113,7 @@ func (f *file) headRows(s span, head bool) []fact {
 	for i := s.from; i < s.to; i++ {
 		t := f.at(i)
 		switch {
-		case head && s.to == s.from+1 && t.kind == text: // test.each`…`
+		case head && f.lang.name == "js" && s.to == s.from+1 && t.kind == text: // test.each`…`
 			for n, line := range strings.Split(t.text, "\n") {
 				if line = strings.Join(strings.Fields(line), " "); line != "" && n > 0 && len(all) < maxFacts {
 					r := newFact(f, s, t.line+n, opEqual, 0, []literal{{text: line, list: -1}}, nil)
@@ -156,6 +173,8 @@ func (f *file) runThrough(u *unit) map[string]bool {
 				at++
 			}
 			names[f.at(at).text] = true
+		} else if t.kind == word && f.at(i+1).is(".") && runsThrough(f.at(i+2).text) {
+			names[t.text] = true
 		}
 	}
 	return names
@@ -164,7 +183,13 @@ func (f *file) runThrough(u *unit) map[string]bool {
 // isTable reports whether a list is a table of cases.
 func (f *file) isTable(i int, ran map[string]bool) bool {
 	from := i
-	for n := 0; n < 30 && from > 0 && !f.at(from-1).first; n++ { // []struct{ … }{, vec![, map[string]int{
+	for n := 0; n < 30 && from > 0; n++ { // []struct{ … }{, vec![, map[string]int{
+		if t := f.at(from - 1); t.is("}") && t.mate >= 0 && from == i {
+			from = t.mate
+			continue
+		} else if t.first && !t.is("for") && n > 0 && !f.at(from).is("=") && !f.at(from).is(":=") {
+			break
+		}
 		if t := f.at(from - 1); t.is("in") || t.is("of") || t.is("range") {
 			return true
 		} else if t.is("=") || t.is(":=") {
@@ -178,12 +203,34 @@ func (f *file) isTable(i int, ran map[string]bool) bool {
 		}
 		from--
 	}
-	if next := f.at(f.at(i).mate + 1); next.is(".") {
-		switch f.at(f.at(i).mate + 2).text {
-		case "forEach", "map", "each", "iter", "into_iter", "each_with_index", "items", "entries", "each_pair":
+	if at := f.at(i).mate + 1; f.at(at).is(".") && runsThrough(f.at(at+1).text) {
+		return true
+	}
+	if prev := f.at(i - 1); f.composites == nil && !prev.is("(") && !prev.is(",") || f.composites != nil && !f.argument(i) {
+		return false
+	}
+	return f.manyRows(i)
+}
+
+// argument reports whether a composite literal of Go is an argument of a call.
+func (f *file) argument(i int) bool {
+	for n := 0; n < 30 && i > 0; n++ {
+		switch t := f.at(i - 1); {
+		case t.is("(") || t.is(","):
 			return true
+		case t.is("}") && t.mate >= 0:
+			i = t.mate
+		case t.kind == word || t.is("]") || t.is("[") || t.is(".") || t.is("*"):
+			i--
+		default:
+			return false
 		}
 	}
+	return false
+}
+
+// manyRows reports whether a list has several elements that are lists or records themselves.
+func (f *file) manyRows(i int) bool {
 	elements := f.args(i)
 	if len(elements) < 2 || !f.isList(i) {
 		return false
@@ -194,6 +241,15 @@ func (f *file) isTable(i int, ran map[string]bool) bool {
 		}
 	}
 	return true
+}
+
+// runsThrough reports whether a method of this name is called for every element of a list.
+func runsThrough(method string) bool {
+	switch method {
+	case "forEach", "map", "each", "iter", "into_iter", "each_with_index", "items", "entries", "each_pair":
+		return true
+	}
+	return false
 }
 
 // wants returns facts for values that are named as what is wanted.
@@ -221,23 +277,22 @@ func (f *file) wants(u *unit) []fact {
 // covers reports whether one fact has all literals of another one in their order, and has none
 // more in a list that the other one has too.
 func covers(outer, inner fact) bool {
-	return len(inner.literals) > 0 && (inOrder(outer.literals, inner.literals) || inOrder(outer.literals, inner.swapped))
-}
-
-func inOrder(outer, inner []literal) bool {
+	if len(inner.literals) == 0 {
+		return false
+	}
 	lists, seen := map[int]bool{}, map[string]bool{}
 	var extra []literal
 	i := 0
 	skip := func() { // a literal that occurs twice in an assertion is in a row once
-		for i < len(inner) && seen[inner[i].text] && inner[i].list < 0 {
+		for i < len(inner.literals) && seen[inner.literals[i].text] && inner.literals[i].list < 0 {
 			i++
 		}
 	}
-	for _, l := range outer {
-		if i < len(inner) && l.text != inner[i].text {
+	for _, l := range outer.literals {
+		if i < len(inner.literals) && l.text != inner.literals[i].text {
 			skip()
 		}
-		if i < len(inner) && l.text == inner[i].text {
+		if i < len(inner.literals) && l.text == inner.literals[i].text {
 			if l.list >= 0 {
 				lists[l.list] = true
 			}
@@ -248,7 +303,7 @@ func inOrder(outer, inner []literal) bool {
 		}
 	}
 	skip()
-	return i >= len(inner) && !slices.ContainsFunc(extra, func(l literal) bool { return lists[l.list] })
+	return i >= len(inner.literals) && !slices.ContainsFunc(extra, func(l literal) bool { return lists[l.list] })
 }
 
 // telling reports whether the literals of a fact are enough to know it again elsewhere.

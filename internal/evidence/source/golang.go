@@ -2,6 +2,7 @@ package source
 
 import (
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"slices"
@@ -11,9 +12,8 @@ import (
 // goFile reads the syntax tree of a Go file.
 type goFile struct {
 	*file
-	base  int // what the position of the first byte is
-	lists map[int]bool
-	docs  []*ast.CommentGroup
+	base int // what the position of the first byte is
+	docs []*ast.CommentGroup
 }
 
 // findGo finds the functions and tests of a Go file. What does not parse is read as far as it does.
@@ -27,8 +27,8 @@ func findGo(f *file) {
 	g := &goFile{file: f, base: set.File(tree.FileStart).Base(), docs: tree.Comments}
 	for _, c := range tree.Comments {
 		for _, line := range c.List {
-			if tag, ok := strings.CutPrefix(line.Text, "//go:build "); ok && line.Pos() < tree.Package {
-				f.marks = append(f.marks, mark{text: "//go:build " + strings.TrimSpace(tag)})
+			if line.Pos() < tree.Package && !built(line.Text) {
+				f.marks = append(f.marks, mark{text: line.Text})
 			}
 		}
 	}
@@ -48,6 +48,17 @@ func findGo(f *file) {
 			}
 		}
 	}
+}
+
+// built reports whether a comment lets a file be built, on Linux and without tags.
+func built(comment string) bool {
+	if !constraint.IsGoBuild(comment) {
+		return true
+	}
+	x, err := constraint.Parse(comment)
+	return err != nil || x.Eval(func(tag string) bool {
+		return tag == "linux" || tag == "unix" || tag == "amd64" || tag == "arm64" || tag == "cgo" || tag == "gc" || strings.HasPrefix(tag, "go1.")
+	})
 }
 
 // token returns the index of the token at a position.
@@ -99,7 +110,7 @@ func (g *goFile) function(d *ast.FuncDecl) *unit {
 	u := &unit{file: g.file, name: name, line: g.at(g.token(d.Name.Pos())).line, body: span{g.token(d.Body.Lbrace) + 1, g.token(d.Body.Rbrace)}}
 	u.end = g.at(u.body.to).line
 	if d.Recv != nil && len(d.Recv.List) == 1 {
-		u.suite = strings.TrimPrefix(g.code(g.span(d.Recv.List[0].Type)), "*")
+		u.suite, u.method = strings.TrimPrefix(g.code(g.span(d.Recv.List[0].Type)), "*"), true
 	}
 	testing := g.testingParameter(d.Type)
 	inTest := strings.HasSuffix(g.path, "_test.go")
@@ -108,12 +119,12 @@ func (g *goFile) function(d *ast.FuncDecl) *unit {
 	u.test = inTest && (goName(name, "Test") && (d.Recv == nil && testing == "T" || suite) || d.Recv == nil && (goName(name, "Fuzz") && testing == "F" || goName(name, "Example") && params == 0))
 	u.helper = inTest || testing != ""
 	w := &goWalk{goFile: g, unit: u, seen: map[ast.Node]bool{}}
-	w.walk(d.Body, nil)
+	w.walk(d.Body)
 	w.top(d.Body)
 	if u.test && goName(name, "Example") {
 		g.output(u, d)
 	}
-	g.muteRowNames(d.Body)
+	g.muteRowNames(d.Body, w.messages)
 	return u
 }
 
@@ -156,16 +167,22 @@ func (g *goFile) output(u *unit, d *ast.FuncDecl) {
 		}
 		lit := literal{text: string('0'+text) + strings.TrimSpace(said[n:]), list: -1}
 		at := span{u.body.to, u.body.to + 1}
-		u.checks = append(u.checks, check{span: at, line: g.line(c.Pos()), op: o, weight: 1, sides: [2][]literal{{lit}}})
+		u.checks = append(u.checks, check{span: at, line: g.line(c.Pos()), op: o, weight: 1, sides: [2][]literal{{lit}}, said: lit.text})
 	}
 }
 
 func (g *goFile) line(p token.Pos) int { return g.at(g.token(p)).line }
 
 // muteRowNames mutes the names of the rows of a table, which are those that t.Run is given.
-func (g *goFile) muteRowNames(body *ast.BlockStmt) {
-	field := ""
+func (g *goFile) muteRowNames(body *ast.BlockStmt, messages []span) {
+	field, uses := "", map[string]int{}
 	ast.Inspect(body, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			at := g.token(sel.Sel.Pos())
+			if !slices.ContainsFunc(messages, func(m span) bool { return m.has(at) }) {
+				uses[sel.Sel.Name]++
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) == 0 {
 			return true
@@ -180,7 +197,7 @@ func (g *goFile) muteRowNames(body *ast.BlockStmt) {
 		}
 		return true
 	})
-	if field == "" {
+	if field == "" || uses[field] > 1 { // what is used elsewhere too is more than a name
 		return
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -235,10 +252,12 @@ type goWalk struct {
 	*goFile
 	unit *unit
 	seen map[ast.Node]bool // conditions whose checks are there
+	// messages are the arguments of what fails or logs.
+	messages []span
 }
 
-// walk visits a node. Outer are the nodes around it, the outermost first.
-func (w *goWalk) walk(n ast.Node, outer []ast.Node) {
+// walk visits a node and all in it, each with the nodes around it.
+func (w *goWalk) walk(n ast.Node) {
 	var stack []ast.Node
 	ast.Inspect(n, func(n ast.Node) bool {
 		if n == nil {
@@ -374,20 +393,28 @@ func (w *goWalk) call(c *ast.CallExpr, stack []ast.Node) {
 	case strings.HasPrefix(strings.ToLower(name), "skip") && len(c.Args) > 0 && on == "":
 		w.unit.marks = append(w.unit.marks, mark{text: w.cond(stack) + w.code(w.span(c))})
 	case failing(name) && on != "" && !slices.Contains([]string{"fmt", "errors", "log", "xerrors", "slog", "logger", "err"}, on) && (name != "Error" || len(c.Args) > 0):
-		w.mute(w.arguments(c))
+		w.message(c)
 		w.failure(c, stack)
 	case on == "assert" || on == "require" || on == "is" || on == "must" || on == "check" || on == "qt":
 		w.assertion(c, name)
 	case on == "f" && name == "Add" && strings.HasPrefix(w.unit.name, "Fuzz"):
 		w.unit.heads = append(w.unit.heads, w.arguments(c))
 	case name == "Log" || name == "Logf" || on == "fmt" && strings.HasPrefix(name, "Print") || on == "log":
-		w.mute(w.arguments(c))
+		w.message(c)
 	case on == "" || w.takesTesting(c):
-		k := check{span: w.span(c), line: w.line(c.Pos()), op: opOther, weight: 1, callee: name}
+		k := check{span: w.span(c), line: w.line(c.Pos()), op: opOther, weight: 1, callee: name, dotted: on != "", group: w.token(c.Pos())}
 		for _, a := range c.Args {
 			k.sides[0] = append(k.sides[0], w.literals(w.span(a))...)
 		}
 		w.unit.checks = append(w.unit.checks, k)
+	}
+}
+
+func (w *goWalk) message(c *ast.CallExpr) {
+	s := w.arguments(c)
+	w.mute(s)
+	if len(w.messages) < maxFacts {
+		w.messages = append(w.messages, s)
 	}
 }
 
@@ -475,9 +502,11 @@ func (w *goWalk) atoms(x ast.Expr, init ast.Stmt, negated bool) {
 	}
 	parts = append(parts, x)
 	slices.Reverse(parts)
+	group := w.token(x.Pos())
 	for i, p := range parts {
 		s := w.span(p)
 		k := w.condition(s, negated)
+		k.group = group
 		// The last part is mostly about the value: "err != nil || got != 5".
 		if init != nil && i == len(parts)-1 {
 			k.sides[0] = append(w.literals(w.span(init)), k.sides[0]...)
@@ -500,6 +529,9 @@ func (w *goWalk) assertion(c *ast.CallExpr, name string) {
 		if i > 0 || !w.takesTesting(c) {
 			args = append(args, w.span(a))
 		}
+	}
+	if name == "Error" || name == "Errorf" {
+		name = "Throws"
 	}
 	s := w.span(c)
 	w.file.call(w.unit, s.from, s.to, []string{name}, args)

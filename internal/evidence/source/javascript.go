@@ -7,13 +7,12 @@ import (
 
 // jsCall is a call of test, it, describe and the like.
 type jsCall struct {
-	suite     bool
-	only      bool
-	skipped   string
-	inverted  bool
-	open      int  // the bracket of the title and the body
-	rows      span // what test.each was given
-	modifiers int
+	suite    bool
+	only     bool
+	skipped  string
+	inverted bool
+	open     int  // the bracket of the title and the body
+	rows     span // what test.each was given
 }
 
 // jsScope is a describe that calls stand in.

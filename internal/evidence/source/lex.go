@@ -228,12 +228,12 @@ func (x *lexer) until(skip int, end string, raw bool) bool {
 	for at := body; ; at++ {
 		switch {
 		case at >= len(x.src):
-			x.literalToken(text, x.src[body:], from, len(x.src), raw)
+			x.stringToken(x.src[body:], from, len(x.src), raw)
 			return true
 		case x.src[at] == '\\' && !raw:
 			at++
 		case strings.HasPrefix(x.src[at:], end):
-			x.literalToken(text, x.src[body:at], from, at+len(end), raw)
+			x.stringToken(x.src[body:at], from, at+len(end), raw)
 			return true
 		}
 	}
@@ -252,7 +252,7 @@ func (x *lexer) oneLine(quote byte, n int, raw bool) bool {
 				at++
 			}
 		case quote:
-			x.literalToken(text, x.src[body:at], from, at+1, raw)
+			x.stringToken(x.src[body:at], from, at+1, raw)
 			return true
 		}
 	}
@@ -273,7 +273,7 @@ func (x *lexer) char(body string, n int) bool {
 	if end < 0 {
 		return false
 	}
-	x.literalToken(text, body[1:end], x.at, x.at+n+end+1, false)
+	x.stringToken(body[1:end], x.at, x.at+n+end+1, false)
 	return true
 }
 
@@ -281,7 +281,7 @@ func (x *lexer) char(body string, n int) bool {
 func (x *lexer) template(n int) bool {
 	var b strings.Builder
 	end := templateEnd(x.src, x.at+n+1, 0, &b)
-	x.literalToken(text, b.String(), x.at, end, false)
+	x.stringToken(b.String(), x.at, end, false)
 	return true
 }
 
@@ -467,9 +467,9 @@ func (x *lexer) operator(rest string) {
 	x.at += n
 }
 
-// literalToken adds a string and moves behind it.
-func (x *lexer) literalToken(k kind, body string, from, to int, raw bool) {
-	x.add(k, unescape(body, raw), from, to)
+// stringToken adds a string and moves behind it.
+func (x *lexer) stringToken(body string, from, to int, raw bool) {
+	x.add(text, unescape(body, raw), from, to)
 	x.skip(min(to, len(x.src)))
 }
 

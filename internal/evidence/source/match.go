@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"fmt"
 	"hash/maphash"
 	"path"
 	"slices"
@@ -64,7 +65,7 @@ const (
 	// minNamesake is how much alike the bodies of tests of the same name in different files are.
 	minNamesake = 0.3
 	// minAlike is how much alike the bodies of a renamed test are, and minLiterals which part of
-	// the literals of the old one the new one has.
+	// the literals of the old one the new one has; of its names if it has no literals.
 	minAlike    = 0.6
 	minLiterals = 0.6
 )
@@ -108,32 +109,26 @@ func (c *comparison) matchNames(left, right []*unit) (restLeft, restRight []*uni
 // matchSignatures pairs tests whose bodies are the same but for names.
 func (c *comparison) matchSignatures(left, right []*unit) (restLeft, restRight []*unit) {
 	seed := maphash.MakeSeed()
-	print := func(s *side) func(u *unit) string {
-		return func(u *unit) string {
-			var h maphash.Hash
-			h.SetSeed(seed)
-			for _, t := range s.signature(u) {
-				h.WriteString(t)
-				h.WriteByte(0)
-			}
-			return u.file.lang.name + string(binary(h.Sum64()))
+	hash := func(s *side, u *unit) string {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		for _, t := range s.signature(u) {
+			h.WriteString(t)
+			h.WriteByte(0)
 		}
+		if len(s.distinct(u)) == 0 { // it is only known by its names
+			h.WriteString(strings.Join(s.names(u), "\x00"))
+		}
+		return fmt.Sprint(u.file.lang.name, h.Sum64())
 	}
 	prints := map[*unit]string{}
 	for _, u := range left {
-		prints[u] = print(c.base)(u)
-		if len(c.base.distinct(u)) == 0 { // too little to know it by
-			prints[u] += "\x00" + u.name + "\x00" + u.suite + u.file.path
-		}
+		prints[u] = hash(c.base, u)
 	}
 	for _, u := range right {
-		prints[u] = print(c.candidate)(u)
+		prints[u] = hash(c.candidate, u)
 	}
 	return c.matchBy(left, right, func(u *unit) string { return prints[u] })
-}
-
-func binary(n uint64) []byte {
-	return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), byte(n >> 32), byte(n >> 40), byte(n >> 48), byte(n >> 56)}
 }
 
 // matchBodies pairs the tests that are left by how much alike they are, the most alike first.
@@ -145,13 +140,17 @@ func (c *comparison) matchBodies(left, right []*unit) (restLeft, restRight []*un
 	var all []scored
 	budget := maxPairs
 	for _, b := range left {
-		literals := c.base.distinct(b)
+		known := c.base.distinct
+		other := c.candidate.distinct
+		if len(known(b)) == 0 {
+			known, other = c.base.names, c.candidate.names
+		}
 		grams := c.base.grams(b)
 		for _, u := range right {
 			if budget--; budget < 0 {
 				break
 			}
-			if !reachable(b, u) || share(literals, c.candidate.distinct(u)) < minLiterals {
+			if !reachable(b, u) || share(known(b), other(u)) < minLiterals {
 				continue
 			}
 			if n := alike(grams, c.candidate.grams(u)); n >= minAlike {
@@ -278,6 +277,18 @@ func (s *side) distinct(u *unit) []string {
 	all = slices.Compact(all)
 	s.distinctOf[u] = all
 	return all
+}
+
+// names returns the names in a test, each once, sorted.
+func (s *side) names(u *unit) []string {
+	names := s.tokens(u, func(t *lexeme) string {
+		if t.kind != word || isFixed(t.text) {
+			return ""
+		}
+		return t.text
+	})
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
 }
 
 // share returns which part of a sorted list is in another one.

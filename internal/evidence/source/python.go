@@ -87,8 +87,10 @@ func findPython(f *file) {
 			scopes = append(scopes, pythonScope{col: s.col, name: f.at(at + 1).text})
 		case len(scopes) == 0:
 			f.pythonModule(s.span)
-		case scopes[len(scopes)-1].class && f.contains(s.span, "__test__") && f.find(s.span, "=") >= 0 && f.at(s.to-1).text == "False":
+		case scopes[len(scopes)-1].class && first.is("__test__") && f.at(s.to-1).text == "False":
 			scopes[len(scopes)-1].tests = false
+		case scopes[len(scopes)-1].class && first.is("pytestmark"):
+			scopes[len(scopes)-1].marks = append(scopes[len(scopes)-1].marks, f.pythonMarks(s.span)...)
 		}
 		heads = nil
 	}
@@ -147,6 +149,7 @@ func (f *file) pythonFunction(all []statement, n, at int, heads []span, scopes [
 	name := f.at(at + 1)
 	u := &unit{file: f, name: name.text, line: name.line, helper: forTests(f.path)}
 	tests := true
+	u.method = len(scopes) > 0
 	for _, s := range scopes {
 		if !s.class {
 			return nil
@@ -160,16 +163,14 @@ func (f *file) pythonFunction(all []statement, n, at int, heads []span, scopes [
 	u.heads = append(slices.Clone(heads), span{at + 2, u.body.from})
 	u.end = f.at(u.body.to - 1).line
 	u.test = tests && (strings.HasPrefix(u.name, "test") || u.name == "runTest")
-	for _, h := range u.heads {
-		for _, m := range f.pythonMarks(h) {
-			u.marks = append(u.marks, m)
-		}
+	for _, h := range heads {
+		u.marks = append(u.marks, f.pythonMarks(h)...)
 		if f.contains(h, "fixture") {
 			u.test = false
 		}
 		f.pythonTableMarks(u, h)
 	}
-	f.pythonBody(u, all[n+1:next], all[n].col)
+	f.pythonBody(u, all[n+1:next])
 	f.scan(u)
 	return u
 }
@@ -253,7 +254,7 @@ func (f *file) pythonModule(s span) {
 
 // pythonBody reads the statements below a function: marks that skip it, and parts that cannot
 // fail.
-func (f *file) pythonBody(u *unit, body []statement, col int) {
+func (f *file) pythonBody(u *unit, body []statement) {
 	inner := 1 << 30
 	if len(body) > 0 {
 		inner = body[0].col
@@ -397,14 +398,14 @@ func (f *file) pythonCheck(u *unit, i int) int {
 	}
 	end := f.at(i+1).mate + 1
 	raises := prev.is(".") && (t.text == "raises" || t.text == "warns" || t.text == "fail" || t.text == "deprecated_call")
-	if !raises && !strings.HasPrefix(t.text, "assert") && !strings.HasPrefix(t.text, "failUnless") {
+	if !raises && (!prev.is(".") || !strings.HasPrefix(t.text, "assert") && !strings.HasPrefix(t.text, "failUnless")) {
 		return i
 	}
 	n := len(u.checks)
 	f.call(u, i, end, []string{t.text}, f.args(i+1))
 	for k := n; k < len(u.checks); k++ {
 		if !raises {
-			u.checks[k].callee = t.text
+			u.checks[k].callee, u.checks[k].dotted = t.text, true
 		}
 		f.withBody(&u.checks[k], i)
 	}
@@ -445,7 +446,7 @@ func (f *file) withBody(c *check, i int) {
 		end++
 	}
 	if from := f.statementEnd(start); from <= end {
-		c.sides[1] = append(c.sides[1], f.literals(span{c.span.to, end})...)
+		c.sides[0] = append(c.sides[0], f.literals(span{c.span.to, end})...)
 	}
 }
 

@@ -149,10 +149,6 @@ func (f *file) rustCheck(u *unit, i int) int {
 		case name == "assert" || name == "assert_eq" || name == "assert_ne" || name == "assert_matches" || strings.HasPrefix(name, "assert_") && strings.HasSuffix(name, "snapshot"):
 			f.call(u, i, end, []string{name}, args)
 			return end
-		case strings.HasPrefix(name, "assert"):
-			f.call(u, i, end, []string{name}, args)
-			u.checks[len(u.checks)-1].callee = t.text
-			return end
 		case name == "panic" || name == "unreachable":
 			if n := f.failing(u, i); n > i {
 				return n

@@ -14,7 +14,7 @@ func findScript(f *file) {
 		for len(scopes) > 0 && scopes[len(scopes)-1].end <= n {
 			scopes = scopes[:len(scopes)-1]
 		}
-		body, next := f.block2(all, n)
+		body, next := f.indented(all, n)
 		t := f.at(s.from)
 		at := s.from
 		if t.is("@") {
@@ -45,8 +45,8 @@ func findScript(f *file) {
 	}
 }
 
-// block2 returns what stands below a statement with a greater indentation.
-func (f *file) block2(all []statement, n int) (span, int) {
+// indented returns what stands below a statement with a greater indentation.
+func (f *file) indented(all []statement, n int) (span, int) {
 	next := n + 1
 	for next < len(all) && all[next].col > all[n].col {
 		next++

@@ -39,6 +39,7 @@ type unit struct {
 	name, suite string
 	test        bool
 	helper      bool // a function that is there for tests
+	method      bool // in a language in which methods are always called on something
 	line, end   int
 	// heads are what stands before the body: decorators, attributes, the loop around it.
 	heads  []span
@@ -63,9 +64,21 @@ type check struct {
 	sides [2][]literal
 	// callee is the function that is called, if it may be a helper of the tests.
 	callee string
+	// dotted is whether it is called on something.
+	dotted bool
+	// group is the token at which the statement begins whose condition it is a part of.
+	group  int
 	weight int  // how many assertions it stands for
 	weak   bool // it only says that there is no error
 	dead   bool // it cannot fail
+	helped bool // the function that is called is known
+	// said is what documentation says is printed.
+	said string
+}
+
+// unknown reports whether nothing is known of how a check compares.
+func (c *check) unknown() bool {
+	return c.callee != "" && !c.helped && opOf(c.callee) == opOther
 }
 
 // literal is a literal with the innermost list that it stands in, or -1.
@@ -145,7 +158,7 @@ func readSide(files []File) *side {
 			switch {
 			case u.test:
 				s.tests = append(s.tests, u)
-			case u.helper || looksLikeCheck(u.name):
+			case u.name != "" && (u.helper || looksLikeCheck(u.name)):
 				s.helpers[u.name] = append(s.helpers[u.name], u)
 			}
 		}
@@ -190,9 +203,9 @@ func (s *side) weigh(u *unit, depth int) (strong, weak int) {
 	s.weights[u] = [2]int{} // for helpers that call themselves
 	for i := range u.checks {
 		c := &u.checks[i]
-		if h := s.helper(c.callee, u.file); c.callee != "" && h != nil && h != u && depth < maxCalls {
+		if h := s.helper(c, u.file); c.callee != "" && h != nil && h != u && depth < maxCalls {
 			a, b := s.weigh(h, depth+1)
-			c.weight, c.weak = a, a == 0 && b > 0
+			c.weight, c.weak, c.helped = a, a == 0 && b > 0, true
 			if c.weak {
 				c.weight = b
 			}
@@ -211,14 +224,18 @@ func (s *side) weigh(u *unit, depth int) (strong, weak int) {
 	return strong, weak
 }
 
-// helper returns the function that a name means in a file: one of the same file, of the same
-// folder, or any.
-func (s *side) helper(name string, f *file) *unit {
+// helper returns the function that a check calls: one of the same file, of the same folder, or any.
+func (s *side) helper(c *check, f *file) *unit {
+	if c.callee == "" {
+		return nil
+	}
 	var best *unit
 	rank := 0
-	for _, u := range s.helpers[name] {
+	for _, u := range s.helpers[c.callee] {
 		r := 1
 		switch {
+		case u.method && !c.dotted:
+			continue
 		case u.file.lang.name != f.lang.name:
 			continue
 		case u.file == f:
