@@ -69,6 +69,7 @@ var rules = []rule{
 	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},
 	{"internal/ecosystem", nil, "what a folder's files say of its package manager depends on nothing that runs one"},
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
+	{"internal/evidence/source", nil, "how a change weakens tests follows from their sources, and from nothing that a run or a gate is made of"},
 	{"internal/evidence/corpus", []string{"internal/strictyaml"}, "projects and changes are data: whoever judges them reads the same ones"},
 	{"internal/evidence", nil, "what in a candidate changed what its gates look at follows from paths and contents that are given"},
 	{"internal/recorded", nil, "recorded logs are data: whatever folds them reads the same ones"},
