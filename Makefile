@@ -32,7 +32,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man install uninstall release demo check test lint notices bench fuzz faults mutants seams words tidy clean
+.PHONY: help build man install uninstall release demo check test lint notices rules bench fuzz faults mutants seams words tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -80,6 +80,9 @@ lint: ## run the linters, go vet for every platform that Pawl compiles on, and t
 
 notices: ## write THIRD_PARTY_NOTICES anew, after a dependency has changed
 	$(GO) run ./tools/notices -write $(NOTICES)
+
+rules: ## write the rules for secrets anew, after the version of gitleaks in tools/gitleaks/go.mod has changed
+	$(GO) -C tools/gitleaks run . ../../internal/secret
 
 bench: build ## measure, as docs/benchmarks.md says
 	$(BIN) bench

@@ -23,7 +23,7 @@ import (
 // module is one that a program is linked with on at least one platform.
 type module struct {
 	path, version string
-	dir           string   // its root in the module cache; empty for Go itself
+	dir           string   // its root in the module cache; empty for what has its licence in own
 	packages      []string // the folders of its packages that are linked
 }
 
@@ -39,6 +39,17 @@ type text struct {
 //
 //go:embed go-licence.txt
 var goLicence string
+
+// gitleaksLicence is the licence of the rules that are embedded in internal/secret: no module that is linked has them.
+//
+//go:embed gitleaks-licence.txt
+var gitleaksLicence string
+
+// own are the licences of what comes from no module.
+var own = map[string]string{"Go": goLicence, rulesOf: gitleaksLicence}
+
+// rulesOf is where the rules of internal/secret come from.
+const rulesOf = "github.com/zricethezav/gitleaks/v8"
 
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", patents}
 
@@ -85,6 +96,7 @@ func linked(ctx context.Context, platforms []string) ([]module, error) {
 			return nil, fmt.Errorf("list the packages for %s: %w", p, err)
 		}
 	}
+	byPath[rulesOf] = &module{path: rulesOf, version: "v8.30.1, rules alone"}
 	modules := []module{{path: "Go", version: "standard library and runtime"}}
 	for _, path := range slices.Sorted(maps.Keys(byPath)) {
 		m := byPath[path]
@@ -159,7 +171,7 @@ type file struct{ name, words string }
 // linked packages and in all folders between.
 func (m *module) files() ([]file, error) {
 	if m.dir == "" {
-		return []file{{"LICENSE", goLicence}}, nil
+		return []file{{"LICENSE", own[m.path]}}, nil
 	}
 	dirs := map[string]bool{m.dir: true}
 	for _, dir := range m.packages {
