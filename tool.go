@@ -44,6 +44,9 @@ type ToolEnv struct {
 	Dependencies Dependencies
 	// Progress receives output while a command runs; it may be nil and may drop.
 	Progress func([]byte)
+	// Redact takes secrets out of a text that only a part will be shown of, and keeps its
+	// lines; nil leaves it as it is. What a tool returns needs none: whoever called it does that.
+	Redact func([]byte) []byte
 }
 
 // Dependencies changes what the worktree's project depends on. Implemented in

@@ -15,8 +15,8 @@ import (
 	"pawl/internal/daemon"
 	"pawl/internal/driver"
 	"pawl/internal/ecosystem"
-	"pawl/internal/plain"
 	"pawl/internal/room"
+	"pawl/internal/secret"
 )
 
 // environs are what runs have of their user's environment. A daemon lives longer than
@@ -26,9 +26,9 @@ import (
 type environs struct {
 	own []string
 
-	mu     sync.Mutex // guards what follows
-	of     map[runOf]handover
-	secret *plain.Redactor
+	mu    sync.Mutex // guards what follows
+	of    map[runOf]handover
+	known *secret.Redactor
 }
 
 // handover is what a shell has handed over for a run.
@@ -199,16 +199,16 @@ type left struct {
 // learn makes secrets known whose values must not become durable. Those of runs that
 // are over stay known: they may still be in somebody's hands. The caller holds mu.
 func (e *environs) learn() {
-	known := plain.NewRedactor(nil)
+	known := secret.NewRedactor(nil)
 	all := [][]string{e.own}
 	for _, h := range e.of {
 		all = append(all, h.environ)
 	}
 	for _, environ := range all {
 		app := &cli.App{Environ: environ}
-		known = known.And(plain.NewRedactor(app.Getenv, secretNames(environ)...))
+		known = known.And(secret.NewRedactor(app.Getenv, secretNames(environ)...))
 	}
-	e.secret = e.secret.And(known)
+	e.known = e.known.And(known)
 }
 
 // know makes a key known that comes from nobody's environment.
@@ -218,16 +218,21 @@ func (e *environs) know(key string) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.secret = e.secret.And(plain.NewRedactor(func(string) string { return key }, "KEY"))
+	e.known = e.known.And(secret.NewRedactor(func(string) string { return key }, "KEY"))
+}
+
+// secrets returns what finds secrets and takes them out: what it is given becomes durable or is shown.
+func (e *environs) secrets() *secret.Redactor {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.known
 }
 
 // redact takes secrets out of a document.
-func (e *environs) redact(doc []byte) []byte {
-	e.mu.Lock()
-	known := e.secret
-	e.mu.Unlock()
-	return known.Bytes(doc)
-}
+func (e *environs) redact(doc []byte) []byte { return e.secrets().Bytes(doc) }
+
+// undecided returns where the end of a text begins that may turn out to be a part of a secret.
+func (e *environs) undecided(text []byte) int { return e.secrets().Undecided(text) }
 
 // handing are the variables that a command hands over with a request: what its runs'
 // providers need, what their commands are to see of the user's environment, and, for the start of a
@@ -256,12 +261,12 @@ func handing(app *cli.App) []string {
 // withoutKeys is an environment for a daemon that outlives the shell which starts it:
 // without what only that shell's own runs are to have.
 func withoutKeys(app *cli.App) []string {
-	secret := secretNames(app.Environ)
+	keyed := secretNames(app.Environ)
 	cfg, _ := providersOf(app) // the command says what is wrong with it
 	keys := cfg.KeyNames()
 	return slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(secret, name) || isProviders(name, keys) || strings.HasPrefix(name, "PAWL_")
+		return slices.Contains(keyed, name) || isProviders(name, keys) || strings.HasPrefix(name, "PAWL_")
 	})
 }
 

@@ -4,7 +4,4 @@
 // what is known to be harmless and drop the rest: an allow-list, because the
 // list of harmful things is never finished. Everything a face prints passes
 // through here once, at the point where it is put into words.
-//
-// [Redactor] is the same idea for secrets: it knows their values and writes
-// their names instead.
 package plain

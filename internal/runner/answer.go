@@ -76,6 +76,22 @@ func (a *answer) keep(data []byte) pawl.Blob {
 	return b
 }
 
+// discreet is a room whose commands tell no secrets: what they print is cut, and lines are picked
+// out of it, before it becomes an answer, and a part of a secret would not be known for one.
+type discreet struct {
+	pawl.Room
+	redact func([]byte) []byte // nil leaves everything as it is
+}
+
+// Run implements [pawl.Room].
+func (d discreet) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	res, err := d.Room.Run(ctx, cmd)
+	if d.redact != nil {
+		res.Output, res.Stdout = d.redact(res.Output), d.redact(res.Stdout)
+	}
+	return res, err
+}
+
 // encode writes JSON as it is read: without escapes for HTML, so that what a
 // provider gave to be handed back stays as it was.
 func encode(v any) ([]byte, error) {

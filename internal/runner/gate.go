@@ -43,7 +43,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 		}
 		defer func() { _ = room.Close() }() // what stays is removed when the project is opened again
-		req.Room = room
+		req.Room = discreet{room, r.Redact}
 		if err := r.tell(ctx, job, do, &req); err != nil {
 			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 		}
@@ -64,7 +64,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
-	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Limit: job.Effect.Timeout, Progress: r.live(job).write, Prepared: len(job.Settings.Prepare) > 0}
+	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Limit: job.Effect.Timeout, Progress: written(job), Prepared: len(job.Settings.Prepare) > 0}
 	if req.Spec, err = gateSpec(ctx, job, do); err != nil {
 		return req, err
 	}

@@ -17,34 +17,52 @@ const (
 	maxHeld = 64      // bytes of an escape sequence that may still be going on
 )
 
-// live shows what a model or a command is saying. Only what can be printed
-// passes, pieces may be cut anywhere, and known secrets that come in one piece
-// are taken out. It never blocks, and may be called from many goroutines.
+// live shows what a model and commands say during an effect. Only what can be printed
+// passes, without secrets; pieces may be cut anywhere. It never blocks, and may be called
+// from many goroutines.
 type live struct {
-	show   func(string)
-	redact func([]byte) []byte
+	show      func(string)
+	redact    func([]byte) []byte
+	undecided func([]byte) int
 
-	mu   sync.Mutex // guards held
-	held string     // what only makes sense with the next piece
+	mu     sync.Mutex // guards what follows
+	cut    string     // the beginning of a rune, of a line's end or of an escape sequence
+	unsure string     // what may be a part of a secret, as it would be shown
 }
 
-func (r *Runner) live(job driver.Job) *live { return &live{show: job.Live, redact: r.Redact} }
-
-func (l *live) write(p []byte) { l.say(string(p)) }
+// written returns what shows the output of a command.
+func written(job driver.Job) func([]byte) { return func(p []byte) { job.Live(string(p)) } }
 
 func (l *live) say(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text = l.held + text
-	cut := whole(text)
-	text, l.held = text[:cut], text[cut:]
+	text = l.cut + text
+	n := whole(text)
+	text, l.cut = text[:n], text[n:]
+	text = l.unsure + printable(ansi.Strip(text))
+	if n = len(text); l.undecided != nil {
+		n = l.undecided([]byte(text))
+	}
+	text, l.unsure = text[:n], text[n:]
+	l.pass(text)
+}
+
+// end shows what was held back: nothing more comes.
+func (l *live) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pass(l.unsure + printable(ansi.Strip(l.cut)))
+	l.cut, l.unsure = "", ""
+}
+
+func (l *live) pass(text string) {
 	if l.redact != nil && text != "" {
 		text = string(l.redact([]byte(text)))
 	}
 	if n := len(text) - maxLive; n > 0 {
-		text = text[n:]
+		text = strings.ToValidUTF8(text[n:], "")
 	}
-	if text = printable(ansi.Strip(text)); text != "" && l.show != nil {
+	if text != "" && l.show != nil {
 		l.show(text)
 	}
 }

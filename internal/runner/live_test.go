@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"pawl/internal/secret"
 )
 
 // hear shows pieces and returns what was shown.
@@ -15,8 +18,9 @@ func hear(redact func([]byte) []byte, pieces ...string) string {
 	var b strings.Builder
 	l := &live{show: func(s string) { b.WriteString(s) }, redact: redact}
 	for _, p := range pieces {
-		l.write([]byte(p))
+		l.say(p)
 	}
+	l.end()
 	return b.String()
 }
 
@@ -73,6 +77,39 @@ func TestLiveRedacts(t *testing.T) {
 	}
 }
 
+// A secret that comes in pieces is not shown, whatever kind it is, and what is none is shown without waiting for
+// more than the end of a word. F-07
+func TestLiveRedactsPieces(t *testing.T) {
+	token := "gh" + "p_" + "x7Gq2LmZ9vBnR4tYw8KdPf3HsJ6cAe1UoI5S"
+	known := secret.NewRedactor(func(string) string { return "hunter2 of the shop" }, "SHOP_KEY")
+	text := "It says:\n\x1b[1mid " + token + "\x1b[0m and hunter2 of the shop, password = " + token[4:21] + " here.\n-----BEGIN " + "EC PRIVATE KEY-----\r\n" +
+		strings.Repeat("MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY9bT", 2)[:64] + "\r\nz1Xc9Lm2Qp==\r\n-----END EC PRIVATE KEY-----\r\nThat is all"
+	const mark = "[redacted:private-key]\n"
+	want := "It says:\nid [redacted:github-pat] and [redacted:SHOP_KEY], password = [redacted:generic-api-key] here.\n" + strings.Repeat(mark, 4) + "That is all"
+	for size := 1; size < 60; size++ {
+		var shown []string
+		l := &live{show: func(s string) { shown = append(shown, s) }, redact: known.Bytes, undecided: known.Undecided}
+		for piece := range slices.Chunk([]byte(text), size) {
+			l.say(string(piece))
+		}
+		l.end()
+		if got := strings.Join(shown, ""); got != want {
+			t.Errorf("in pieces of %d bytes %q is shown, want %q", size, got, want)
+		}
+	}
+	var shown string
+	l := &live{show: func(s string) { shown += s }, redact: known.Bytes, undecided: known.Undecided}
+	for _, piece := range []string{"I lo", "ok at", " it and see", "\n"} {
+		l.say(piece)
+	}
+	if shown != "I look at it and see\n" {
+		t.Errorf("%q is shown", shown)
+	}
+	if l.say("done: 3 of"); shown != "I look at it and see\ndone: 3 " {
+		t.Errorf("%q is shown", shown)
+	}
+}
+
 // Output of a command may come from several goroutines.
 func TestLiveFromManyGoroutines(t *testing.T) {
 	var mu sync.Mutex
@@ -86,7 +123,7 @@ func TestLiveFromManyGoroutines(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
-				l.write([]byte("line\n"))
+				l.say("line\n")
 			}
 		})
 	}

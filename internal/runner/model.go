@@ -20,16 +20,15 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 	if err != nil {
 		return nil, &ownError{error: err, unsent: true}
 	}
-	live := r.live(job)
 	reply, err := model.Call(ctx, req, func(d pawl.ModelDelta) {
 		if job.Heard != nil {
 			job.Heard()
 		}
 		switch {
 		case d.Text != "":
-			live.say(d.Text)
+			job.Live(d.Text)
 		case d.Tool != "":
-			live.say("\n[" + d.Tool + "]\n")
+			job.Live("\n[" + d.Tool + "]\n")
 		}
 	})
 	if err != nil {

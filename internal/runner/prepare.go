@@ -146,8 +146,8 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 	defer func() { made.met(room.Contacts()) }()
 	for _, line := range job.Settings.Prepare {
 		left := job.Settings.PrepareTime() - time.Since(began)
-		res, err := room.Run(ctx, pawl.Command{
-			Shell: line, Timeout: max(left, time.Second), Progress: r.live(job).write,
+		res, err := discreet{room, r.Redact}.Run(ctx, pawl.Command{
+			Shell: line, Timeout: max(left, time.Second), Progress: written(job),
 			Env: slices.Concat(job.Settings.PrepareEnviron, []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}),
 		})
 		barred := errors.Is(context.Cause(ctx), errBarred)
@@ -204,9 +204,8 @@ var errBarred = errors.New("a host that is named in egress is refused")
 // Every refusal is shown as it comes.
 func (r *Runner) untilBarred(ctx context.Context, job driver.Job, spec *pawl.PrepareSpec) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	live := r.live(job)
 	spec.Refused = func(c pawl.Contact) {
-		live.say("pawl: the egress proxy refused a request: " + c.Refused + "\n")
+		job.Live("pawl: the egress proxy refused a request: " + c.Refused + "\n")
 		if c.Barred {
 			end(errBarred)
 		}

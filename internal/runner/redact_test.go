@@ -11,9 +11,9 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
-	"pawl/internal/plain"
 	"pawl/internal/prompt"
 	"pawl/internal/runner"
+	secrets "pawl/internal/secret"
 	"pawl/internal/tool"
 )
 
@@ -30,7 +30,8 @@ func MustSecretWorld(tb testing.TB, secret string) *world {
 
 func (w *world) keepSecret(secret string) {
 	w.secret = secret
-	w.r.Redact = plain.NewRedactor(func(string) string { return secret }, "API_KEY").Bytes
+	known := secrets.NewRedactor(func(string) string { return secret }, "API_KEY")
+	w.r.Redact, w.r.Undecided = known.Bytes, known.Undecided
 }
 
 const redacted = "[redacted:API_KEY]"

@@ -46,8 +46,11 @@ type Runner struct {
 	Rooms  pawl.Rooms
 	// Temp returns a folder for the files that a run's tools are writing.
 	Temp func(run pawl.RunID) (string, error)
-	// Redact takes known secrets out of a text; nil leaves it as it is.
+	// Redact takes secrets out of a text; nil leaves it as it is.
 	Redact func([]byte) []byte
+	// Undecided returns where the end of a text begins that may turn out to be a part of a
+	// secret when more of it comes; nil = nothing of it may.
+	Undecided func([]byte) int
 	// Callback posts a JSON body to an address, once, and returns the HTTP status; a
 	// receiver knows a delivery that it is told again by its name. nil = nobody can be told.
 	Callback func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (status int, err error)
@@ -116,6 +119,9 @@ type Prompt struct {
 // Perform implements [driver.Performer].
 func (r *Runner) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
 	a := &answer{redact: r.Redact}
+	shown := &live{show: job.Live, redact: r.Redact, undecided: r.Undecided}
+	defer shown.end()
+	job.Live = shown.say
 	body, err := r.perform(ctx, job, a)
 	if err == nil {
 		err = r.doubt(body)

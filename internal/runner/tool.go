@@ -37,9 +37,10 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	}
 	res, err := t.Call(ctx, pawl.ToolEnv{
 		Dependencies: changes, Prepared: at.Furniture.Paths,
-		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
+		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: written(job), Redact: r.Redact,
 		Room: func(ctx context.Context) (pawl.Room, error) {
-			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room})
+			room, err := r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room})
+			return discreet{room, r.Redact}, err
 		},
 	}, args)
 	if err != nil {

@@ -67,9 +67,9 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 	defer func() { err = errors.Join(err, room.Close()) }()
 	began := time.Now()
 	for _, u := range chosen {
-		res, err := room.Run(ctx, pawl.Command{
+		res, err := discreet{room, d.r.Redact}.Run(ctx, pawl.Command{
 			Shell: u.Command, Timeout: max(d.job.Settings.PrepareTime()-time.Since(began), time.Second),
-			Env: d.job.Settings.PrepareEnviron, Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
+			Env: d.job.Settings.PrepareEnviron, Keep: maxUpdateOutput, Progress: written(d.job),
 		})
 		barred := errors.Is(context.Cause(ctx), errBarred)
 		if err != nil && !barred {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -80,7 +81,7 @@ func grepFiles(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (stri
 	if err != nil {
 		return "", err
 	}
-	s := &search{tree: w, re: re, glob: args.Glob}
+	s := &search{tree: w, re: re, glob: args.Glob, redact: env.Redact}
 	entries := walk{tree: w, visit: func(name string, e fs.DirEntry) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -98,6 +99,7 @@ type search struct {
 	tree    *worktree
 	re      *regexp.Regexp
 	glob    string
+	redact  func([]byte) []byte // may be nil
 	out     strings.Builder
 	matches int
 	full    bool
@@ -142,6 +144,7 @@ func (s *search) wanted(name string) bool {
 }
 
 func (s *search) lines(name string, content []byte) error {
+	shown := s.withoutSecrets(content)
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
@@ -153,6 +156,7 @@ func (s *search) lines(name string, content []byte) error {
 			return errEnough
 		}
 		s.matches++
+		line = shown(number, line)
 		cut := ""
 		if len(line) > maxMatchText {
 			cut = fmt.Sprintf(" [… %d bytes cut …]", len(line)-maxMatchText)
@@ -161,6 +165,21 @@ func (s *search) lines(name string, content []byte) error {
 		fmt.Fprintf(&s.out, "%s:%d:%s%s\n", printable(name), number, line, cut)
 	}
 	return nil
+}
+
+// withoutSecrets returns what to show of a line. The whole file is looked at, once, when the first line of it is
+// shown: one line of a key, or the beginning of a long line, would not be known for a secret.
+func (s *search) withoutSecrets(content []byte) func(number int, line []byte) []byte {
+	if s.redact == nil {
+		return func(_ int, line []byte) []byte { return line }
+	}
+	lines := sync.OnceValue(func() [][]byte { return bytes.Split(s.redact(content), []byte("\n")) })
+	return func(number int, line []byte) []byte {
+		if all := lines(); len(all) == 1+bytes.Count(content, []byte("\n")) { // else there was a known value of several lines
+			return bytes.TrimRight(all[number-1], "\r")
+		}
+		return s.redact(line)
+	}
 }
 
 func (s *search) report(partial string) string {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"pawl"
+	secrets "pawl/internal/secret"
 	"pawl/internal/tool"
 )
 
@@ -190,4 +191,20 @@ func TestPreparedIsLeftOut(t *testing.T) {
 	w.want(t, tool.Glob{}, map[string]any{"pattern": "web/node_modules/**/*.js"}, "web/node_modules/left/a.js\n")
 	w.want(t, tool.Grep{}, map[string]any{"pattern": "left"}, "node_modules.js:1:left\nweb/a.js:1:left\n"+note)
 	w.want(t, tool.Grep{}, map[string]any{"pattern": "left", "path": "web/node_modules/left"}, "web/node_modules/left/a.js:1:left\n")
+}
+
+// Of a file that holds secrets no part is shown that is not known for one by itself: a line of a key, or the beginning
+// of a long line. F-07
+func TestPartsOfSecrets(t *testing.T) {
+	key := "-----BEGIN " + "EC PRIVATE KEY-----\n" + strings.Repeat("MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY9bT", 2)[:64] + "\nz1Xc9Lm2Qp==\n-----END EC PRIVATE KEY-----\n"
+	token := "gh" + "p_" + "x7Gq2LmZ9vBnR4tYw8KdPf3HsJ6cAe1UoI5S"
+	known := "line one\nline two"
+	w := MustWorld(t, map[string]string{"id": key + "after\n", "long": strings.Repeat("x", 380) + " " + token + "\n", "several": known + "\nafter\n"})
+	w.env.Redact = secrets.NewRedactor(func(string) string { return known }, "KNOWN").Bytes
+	const mark = "[redacted:private-key]"
+	w.want(t, tool.Read{}, map[string]any{"path": "id", "offset": 2, "limit": 1}, "     2\t"+mark+"\n[lines 2 to 2 of 5; read on with offset 3]\n")
+	w.want(t, tool.Read{}, map[string]any{"path": "id", "offset": 5}, "     5\tafter\n")
+	w.want(t, tool.Grep{}, map[string]any{"pattern": "^z1X|^after", "path": "id"}, "id:3:"+mark+"\nid:5:after\n")
+	w.want(t, tool.Grep{}, map[string]any{"pattern": "xxx", "path": "long"}, "long:1:"+strings.Repeat("x", 380)+" [redacted:github-pa [… 2 bytes cut …]\n")
+	w.want(t, tool.Grep{}, map[string]any{"pattern": "after", "path": "several"}, "several:3:after\n")
 }

@@ -93,7 +93,15 @@ func readFile(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (strin
 	if info.Size() == 0 {
 		return "(the file is empty)", nil
 	}
-	return numbered(ctx, f, max(args.Offset, 1), args.Limit)
+	from := io.Reader(f)
+	if env.Redact != nil && info.Size() <= maxSearchFile { // a part of a secret would not be known for one
+		content, err := io.ReadAll(io.LimitReader(f, maxSearchFile))
+		if err != nil {
+			return "", err
+		}
+		from = bytes.NewReader(env.Redact(content))
+	}
+	return numbered(ctx, from, max(args.Offset, 1), args.Limit)
 }
 
 // numbered shows lines from first on, at most limit when that is positive, with
