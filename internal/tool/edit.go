@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -121,12 +122,16 @@ func (a editArgs) replace(path string, content []byte) ([]byte, lines, error) {
 	found := occurrences(content, old)
 	switch {
 	case found.count == 0:
-		return nil, found, refuse("old is not in %s%s", printable(path), nearMiss(content, a.Old))
+		return nil, found, refuse("old is not in %s%s", printable(path), cmp.Or(hiddenSecret(a.Old), nearMiss(content, a.Old)))
 	case found.count > 1 && !a.All:
 		return nil, found, refuse("old is in %s %d times, at %s: take more of the surroundings of the one you mean, or set all",
 			printable(path), found.count, found)
 	}
-	return bytes.ReplaceAll(content, old, []byte(a.New)), found, nil
+	after := bytes.ReplaceAll(content, old, []byte(a.New))
+	if err := keepSecrets(path, content, after); err != nil {
+		return nil, found, err
+	}
+	return after, found, nil
 }
 
 // lines are where something is: how often, and the first few of the lines.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/secret"
 )
 
 //go:embed write.md
@@ -65,8 +66,13 @@ func writeFile(env pawl.ToolEnv, raw json.RawMessage) (path, text string, err er
 	}
 	defer p.close()
 	done := "made"
+	var before []byte
 	if p.info != nil {
 		done = "replaced"
+		before, _ = p.read() // one that cannot be read has nothing to keep
+	}
+	if err := keepSecrets(p.path, before, []byte(args.Content)); err != nil {
+		return "", "", err
 	}
 	if err := p.put(env.Temp, args.Content); err != nil {
 		return "", "", err
@@ -75,11 +81,14 @@ func writeFile(env pawl.ToolEnv, raw json.RawMessage) (path, text string, err er
 }
 
 // Effect implements [pawl.Replayer].
-func (Write) Effect(raw json.RawMessage, _ func(string) []byte) (path string, after []byte, ok bool) {
+func (Write) Effect(raw json.RawMessage, before func(string) []byte) (path string, after []byte, ok bool) {
 	args, err := decode[writeArgs](raw)
 	if err != nil {
 		return "", nil, false
 	}
-	path, err = writePath(args.Path)
-	return path, append([]byte{}, args.Content...), err == nil
+	after = append([]byte{}, args.Content...)
+	if path, err = writePath(args.Path); err == nil && secret.Marks(after) > 0 {
+		err = keepSecrets(path, before(path), after)
+	}
+	return path, after, err == nil
 }

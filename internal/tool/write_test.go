@@ -183,9 +183,51 @@ func TestEdit(t *testing.T) {
 
 // What a call does to a file is exactly what its Effect says: recovery compares
 // the worktree with it.
+// What a model was shown in the place of a secret does not overwrite it. F-07
+func TestSecretsAreNotOverwritten(t *testing.T) {
+	const mark = "[redacted:aws-access-token]"
+	start := map[string]string{".env": "PORT=1\nKEY=the-real-one\n", "doc.md": "A key is shown as " + mark + ".\n"}
+	for _, c := range []struct {
+		name  string
+		tool  pawl.Tool
+		args  map[string]any
+		says  string // of the refusal; empty = it is done
+		after string // what is in the file then
+	}{
+		{"Write", tool.Write{}, map[string]any{"path": ".env", "content": "PORT=2\nKEY=" + mark + "\n"},
+			".env is not written: the text has " + mark + ", which is what you are shown in the place of a secret, and it would overwrite the real one. Leave the line", start[".env"]},
+		{"WriteNew", tool.Write{}, map[string]any{"path": "new/.env", "content": "KEY=" + mark + "\n"}, "new/.env is not written: the text has " + mark, ""},
+		{"Edit", tool.Edit{}, map[string]any{"path": ".env", "old": "PORT=1\n", "new": "PORT=2\nKEY=" + mark + "\n"}, ".env is not written: the text has " + mark, start[".env"]},
+		{"EditAround", tool.Edit{}, map[string]any{"path": ".env", "old": "PORT=1", "new": "PORT=2"}, "", "PORT=2\nKEY=the-real-one\n"},
+		{"EditOld", tool.Edit{}, map[string]any{"path": ".env", "old": "KEY=" + mark, "new": "KEY=x"},
+			"old is not in .env: in the file there is a secret where you are shown " + mark + "; take old from the lines around it", start[".env"]},
+		{"Documentation", tool.Edit{}, map[string]any{"path": "doc.md", "old": "A key is shown as " + mark, "new": "Every key is shown as " + mark}, "", "Every key is shown as " + mark + ".\n"},
+		{"DocumentationAgain", tool.Write{}, map[string]any{"path": "doc.md", "content": "See " + mark}, "", "See " + mark},
+		{"MoreMarks", tool.Write{}, map[string]any{"path": "doc.md", "content": mark + mark}, "doc.md is not written", start["doc.md"]},
+		{"OtherBrackets", tool.Write{}, map[string]any{"path": "doc.md", "content": "[redacted: by hand] [redacted:]"}, "", "[redacted: by hand] [redacted:]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := MustWorld(t, start)
+			raw, err := json.Marshal(c.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := c.args["path"].(string)
+			_, _, ok := c.tool.(pawl.Replayer).Effect(raw, func(string) []byte { return []byte(start[path]) })
+			got := w.call(t, c.tool, c.args)
+			if got.IsError != (c.says != "") || !strings.HasPrefix(got.Text, c.says) || ok == got.IsError {
+				t.Errorf("got %+v, its effect is known: %v", got, ok)
+			}
+			if now, _ := os.ReadFile(filepath.Join(w.env.Dir, path)); string(now) != c.after {
+				t.Errorf("%s holds %q, want %q", path, now, c.after)
+			}
+		})
+	}
+}
+
 func TestEffectIsWhatCallDoes(t *testing.T) {
 	w := MustWorld(t, nil)
-	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "\n", "\r\n", " ", "é", "\x00"}), 0, 8)
+	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "\n", "\r\n", " ", "é", "\x00", "[redacted:x]"}), 0, 8)
 	text := rapid.Map(words, func(w []string) string { return strings.Join(w, "") })
 	path := rapid.SampledFrom([]string{"f", "d/f", "./f", "d/../f", "../f", ".git/x", "d/", "", "/f", "d"})
 	rapid.Check(t, func(t *rapid.T) {
