@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"pawl/internal/daemon"
 	"pawl/internal/driver"
 	"pawl/internal/ecosystem"
+	"pawl/internal/evidence"
 	"pawl/internal/room"
 	"pawl/internal/secret"
 )
@@ -230,6 +232,14 @@ func (e *environs) secrets() *secret.Redactor {
 
 // redact takes secrets out of a document.
 func (e *environs) redact(doc []byte) []byte { return e.secrets().Bytes(doc) }
+
+// found returns the secrets in a file. A file that as a whole is one has its content as the value.
+func (e *environs) found(path string, text []byte) (out []evidence.Secret) {
+	for _, f := range e.secrets().Find(path, text) {
+		out = append(out, evidence.Secret{Rule: f.Rule, Value: cmp.Or(f.Secret, string(text)), Line: f.Line})
+	}
+	return out
+}
 
 // undecided returns where the end of a text begins that may turn out to be a part of a secret.
 func (e *environs) undecided(text []byte) int { return e.secrets().Undecided(text) }

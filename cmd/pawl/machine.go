@@ -333,7 +333,7 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 		},
 		Project: filepath.Base(p.Repo.Root),
 		Inputs:  ecosystem.IsInput, Gist: command.Gist, Toolchain: ecosystem.Runtimes(), Updates: ecosystem.Updates,
-		Redact: m.environs.redact, Undecided: m.environs.undecided, Lacks: lacks,
+		Redact: m.environs.redact, Undecided: m.environs.undecided, Secrets: m.environs.found, Lacks: lacks,
 	}
 }
 
