@@ -112,7 +112,12 @@ type ChangedPath struct {
 
 // Submission is what a structured result is checked against when a session hands it in.
 type Submission struct {
+	// Goal is what is asked for besides the criteria: the run's goal, and of a task its title
+	// and description.
+	Goal     []string
 	Criteria []Criterion // the task's
+	// Findings are the ids of those that a verdict is to answer.
+	Findings []string
 	// Sources are what the evidence of a verdict may cite; nil = it is not looked up.
 	Sources Sources
 }

@@ -161,13 +161,29 @@ func (s *State) objectionTo(l *Loop, x *session.Session, f pawl.Facts, insisted 
 		return fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
 			f.Get("decision"), st.Check.Demands, strings.Join(s.Started.Signs, "; "))
 	}
-	if x.Purpose == pawl.ForReview && !insisted && f.Get("decision") == "pass" && l.looksAgain(l.stage(x.Index).Name) {
-		if loose := f.All("loose"); len(loose) > 0 {
-			return fmt.Sprintf("This tree did not pass before. Name for each of these in its evidence the file and line (path:12), or the test, that answers the objection: %s. Then hand in your result once more.",
-				strings.Join(loose, ", "))
+	if x.Purpose == pawl.ForReview && !insisted && f.Get("decision") == "pass" {
+		if why := l.lacksInPass(x, f); why != "" {
+			return why + "Then hand in your result once more."
 		}
 	}
 	return s.incomplete(l, x, f)
+}
+
+// maxListed bounds the bytes of a list of ids in what is wrong with a result.
+const maxListed = 36
+
+// lacksInPass returns what a review that passes should have in it besides, or "".
+func (l *Loop) lacksInPass(x *session.Session, f pawl.Facts) string {
+	why := ""
+	if loose := f.All("loose"); len(loose) > 0 && l.looksAgain(l.stage(x.Index).Name) {
+		why = fmt.Sprintf("This tree did not pass before. Name for each of these in its evidence the file and line (path:12), or the test, that answers the objection: %s. ",
+			brief.Cut(strings.Join(loose, ", "), maxListed))
+	}
+	if open := f.All("unanswered"); len(open) > 0 {
+		why += fmt.Sprintf("Findings that you do not answer are not accepted: %s. Answer each in findings, with a quote of the words that ask for it, or with how to undo it. ",
+			brief.Cut(strings.Join(open, ", "), maxListed))
+	}
+	return why
 }
 
 // incomplete returns what a result lacks that its schema cannot demand, or "".

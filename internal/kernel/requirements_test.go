@@ -249,6 +249,34 @@ func TestWhatTheValidatorIsTold(t *testing.T) {
 	}
 }
 
+// F-09: what a verdict lacks that passes is said in one note, once, and fits into it.
+func TestWhatThePassLacks(t *testing.T) {
+	ids := func(name string, n int) string {
+		var facts []string
+		for i := range n {
+			facts = append(facts, fmt.Sprintf("%s=X-%02d", name, i+1))
+		}
+		return strings.Join(facts, " ")
+	}
+	refused := func(lines ...string) (texts []string) {
+		for _, n := range all[*pawl.NoteAdded](play(t, easy, append(lines, "iteration 1 commit: tree T1", "iteration 2 commit: tree T1")...)) {
+			if n.IsError {
+				texts = append(texts, n.Text)
+			}
+		}
+		return texts
+	}
+	const one = "Findings that you do not answer are not accepted: X-01. Answer each in findings, with a quote of the words that ask for it, or with how to undo it. Then hand in your result once more."
+	if got := refused("requirements: submits decision=pass met=2 total=2 " + ids("unanswered", 1)); !slices.Equal(got, []string{one}) {
+		t.Errorf("it says %q", got)
+	}
+	got := refused("iteration 1 requirements: submits decision=fail unmet=AC-001 met=1 total=2 reason=half", "requirements: submits decision=pass met=2 total=2 "+ids("loose", 20)+" "+ids("unanswered", 20))
+	if len(got) == 0 || !strings.HasPrefix(got[0], "This tree did not pass before. ") || strings.Count(got[0], ": X-01, X-02, X-03, X-04, X-05, X-0…. ") != 2 ||
+		!strings.HasSuffix(got[0], "how to undo it. Then hand in your result once more.") {
+		t.Errorf("at the second look it says %q", got)
+	}
+}
+
 // D-40 D-41 D-42: every member is told what failed and what changed, and the
 // winner's proposal reaches the next attempt.
 func TestCouncil(t *testing.T) {

@@ -109,6 +109,64 @@ func boundFacts(facts pawl.Facts) pawl.Facts {
 	return out
 }
 
+// The facts of answers to findings. A quote or a why belongs to the answer before it.
+const (
+	factAccepted = "accepted"
+	factRefused  = "refused"
+	factQuote    = "quote"
+	factWhy      = "why"
+)
+
+// Bounds of the facts of answers to findings.
+const (
+	maxAnswers = 700 // bytes of all
+	leastText  = 12  // bytes that a quote or a why is cut to; with less it is left out
+)
+
+// answersTo returns those of the facts of a result that are answers to findings, or the
+// others.
+func answersTo(facts pawl.Facts, findings bool) pawl.Facts {
+	var out pawl.Facts
+	for _, f := range facts {
+		if slices.Contains([]string{factAccepted, factRefused, factQuote, factWhy}, f.Name) == findings {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// boundAnswers keeps answers to findings small. Which finding is accepted matters most, so
+// what is too much is cut from the texts, all of them alike. The answers that do not fit
+// even so are left out: a finding without an answer is not accepted.
+func boundAnswers(facts pawl.Facts) pawl.Facts {
+	spare, texts := maxAnswers, 0
+	for _, f := range facts {
+		if f.Name == factQuote || f.Name == factWhy {
+			spare -= len(f.Name)
+			texts++
+		} else {
+			spare -= len(f.Name) + len(f.Value)
+		}
+	}
+	var out pawl.Facts
+	size := 0
+	for _, f := range facts {
+		if f.Name == factQuote || f.Name == factWhy {
+			if spare/texts < leastText {
+				continue
+			}
+			f.Value = brief.Cut(f.Value, spare/texts)
+		} else {
+			f = boundFact(f)
+		}
+		if size += len(f.Name) + len(f.Value); size > maxAnswers {
+			break
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 func boundFact(f pawl.Fact) pawl.Fact {
 	switch {
 	case f.Name == "reason" || f.Name == "blocker":

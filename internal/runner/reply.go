@@ -198,6 +198,9 @@ func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, arg
 			return nil, "", err
 		}
 		about.Sources = cited
+		if about.Goal, about.Findings, err = cited.asked(); err != nil {
+			return nil, "", err
+		}
 	}
 	facts, problem := r.Submits.Facts(name, args, about)
 	switch {
@@ -221,7 +224,7 @@ func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, arg
 	for i := range facts {
 		facts[i].Value = a.clean(facts[i].Value)
 	}
-	return boundFacts(facts), "", nil
+	return append(boundFacts(answersTo(facts, false)), boundAnswers(answersTo(facts, true))...), "", nil
 }
 
 // trimmed is a result that is only too long, cut to its size and kept; the zero

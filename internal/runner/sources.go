@@ -65,7 +65,9 @@ func (r *Runner) sourcesOf(ctx context.Context, job driver.Job) (*sources, error
 		}
 		switch b := e.Body.(type) {
 		case *pawl.SessionStarted:
-			working = b.Purpose == pawl.ForStep && b.Session == job.Effect.Session
+			if b.Session == job.Effect.Session {
+				working = b.Purpose == pawl.ForStep
+			}
 		case *pawl.EffectRequested:
 			if do, ok := b.Effect.Do.(*pawl.AssemblePrompt); ok && b.Effect.Session == job.Effect.Session {
 				s.shown = do
@@ -104,6 +106,29 @@ func (r *Runner) sourcesOf(ctx context.Context, job driver.Job) (*sources, error
 		}
 	}
 	return s, nil
+}
+
+// asked returns what the session was asked for, and the ids of the findings that it is to
+// answer.
+func (s *sources) asked() (goal, findings []string, err error) {
+	if !s.shown.Goal.IsZero() {
+		text, err := read(s.ctx, s.job, "the goal", s.shown.Goal)
+		if err != nil {
+			return nil, nil, err
+		}
+		goal = append(goal, string(text))
+	}
+	if !s.job.Task.IsZero() {
+		var task pawl.TaskSpec
+		if err := decode(s.ctx, s.job, "the task", s.job.Task, &task); err != nil {
+			return nil, nil, err
+		}
+		goal = append(goal, task.Title, task.Description)
+	}
+	for _, f := range s.shown.Findings {
+		findings = append(findings, f.ID)
+	}
+	return goal, findings, nil
 }
 
 func (s *sources) fail(err error) {

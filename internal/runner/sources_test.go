@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pawl"
 	"pawl/internal/driver"
 )
@@ -119,5 +121,54 @@ func TestEvidenceIsTheWork(t *testing.T) {
 	}
 	if problem := w.passes(t, "result: Nothing has to be done"); !strings.Contains(problem, none) {
 		t.Error(problem)
+	}
+}
+
+// Answers to findings quote the goal, the task or its criteria. Which finding is accepted is
+// in the facts whatever the answers say, and one that does not fit there is not accepted.
+func TestFindingsAreAnswered(t *testing.T) {
+	w := MustWorld(t, nil)
+	goal := w.MustKeep(t, "Remove the old exporter.")
+	show := func(n int) {
+		do := &pawl.AssemblePrompt{Template: "requirements.md", Output: "verdict", Goal: goal, Commit: w.base, Base: w.base}
+		for i := range n {
+			do.Findings = append(do.Findings, pawl.OpenFinding{ID: pawl.FindingID(i + 1)})
+		}
+		w.store(t, &pawl.EffectRequested{Effect: pawl.Effect{Class: pawl.CrashRepeat, Do: do}}, nil)
+	}
+	hand := func(findings string, more ...effect) pawl.ToolUse {
+		args := `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": ["README:1"]}], "summary": "s", "findings": [` + findings + `]}`
+		return must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "submit_verdict", args)), "submit_verdict"), more...).Calls[0]
+	}
+	task := w.MustKeep(t, pawl.TaskSpec{ID: "a", Title: "Drop its tests", Description: "And the fixtures of them.", Criteria: []string{"No exporter is left."}})
+	of := func(j *driver.Job) { j.Task = task }
+
+	show(5)
+	got := hand(`{"id": "F-1", "accepted": true, "quote": "the old exporter"}, {"id": "F-2", "accepted": true, "quote": "drop its tests"}, {"id": "F-3", "accepted": true, "quote": "fixtures of them"},
+		{"id": "F-4", "accepted": false, "why": "Put it back."}`, of)
+	want := pawl.Facts{{Name: "decision", Value: "pass"}, {Name: "reason", Value: "s"}, {Name: "met", Value: "1"}, {Name: "total", Value: "1"}, {Name: "unanswered", Value: "F-5"},
+		{Name: "accepted", Value: "F-1"}, {Name: "quote", Value: "the old exporter"}, {Name: "accepted", Value: "F-2"}, {Name: "quote", Value: "drop its tests"},
+		{Name: "accepted", Value: "F-3"}, {Name: "quote", Value: "fixtures of them"}, {Name: "refused", Value: "F-4"}, {Name: "why", Value: "Put it back."}}
+	if diff := cmp.Diff(want, got.Facts); diff != "" || got.Problem != "" {
+		t.Errorf("problem %q, facts (-want +got):\n%s", got.Problem, diff)
+	}
+	if got := hand(`{"id": "F-1", "accepted": true, "quote": "what nobody asked for"}`, of); !strings.Contains(got.Problem, "is not in the goal and in no criterion") || got.Facts != nil {
+		t.Errorf("the call is %+v", got)
+	}
+
+	answers := func(n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`{"id": "F-%d", "accepted": %t, "quote": "the old exporter", "why": %q}`, i+1, i%2 == 0, strings.Repeat("Put the test back. ", 20)))
+		}
+		return strings.Join(list, ", ")
+	}
+	for _, test := range []struct{ findings, accepted, refused, texts int }{{10, 5, 5, 10}, {40, 20, 20, 0}, {90, 31, 30, 0}} {
+		show(test.findings)
+		got := hand(answers(test.findings), of)
+		accepted, refused, texts := got.Facts.All("accepted"), got.Facts.All("refused"), len(got.Facts.All("quote"))+len(got.Facts.All("why"))
+		if got.Problem != "" || len(accepted) != test.accepted || len(refused) != test.refused || texts != test.texts || accepted[1] != "F-3" {
+			t.Errorf("of %d findings %q are accepted, %q refused, with %d texts, %q", test.findings, accepted, refused, texts, got.Problem)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestArtifacts(t *testing.T) {
 		"create_spec":  {aSpec(aPhaseOf("a", ""), aPhaseOf("b", `, "depends_on": []`), aPhaseOf("c", `, "depends_on": ["a", "b"]`)), "count=3"}, // R-12
 		"create_phase": {aPhase, "count=1"},                                                                                                     // R-13
 	} {
-		if got, problem := check(t, result, test.args, nil); problem != "" || facts(got) != test.want {
+		if got, problem := check(t, result, test.args, pawl.Submission{}); problem != "" || facts(got) != test.want {
 			t.Errorf("%s: facts %q, problem %q", result, facts(got), problem)
 		}
 	}
@@ -52,7 +52,7 @@ func TestArtifactsRefused(t *testing.T) {
 		"UnknownField": {"create_phase", strings.Replace(aPhase, `"title"`, `"model_tier": 3, "title"`, 1), "model_tier"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, problem := check(t, test.result, test.args, nil); !strings.Contains(problem, test.says) {
+			if got, problem := check(t, test.result, test.args, pawl.Submission{}); !strings.Contains(problem, test.says) {
 				t.Errorf("problem %q with facts %q, want one that says %q", problem, facts(got), test.says)
 			}
 		})
@@ -97,7 +97,7 @@ func testScript(t *testing.T, file string) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, problem := check(t, result, string(text), []pawl.Criterion{{ID: "AC-001", Text: "x"}}); problem != "" {
+				if _, problem := check(t, result, string(text), pawl.Submission{Criteria: []pawl.Criterion{{ID: "AC-001", Text: "x"}}}); problem != "" {
 					t.Errorf("%s: %s\n%s", tool, problem, text)
 				}
 			}

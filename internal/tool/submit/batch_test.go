@@ -59,7 +59,7 @@ func TestBatchesAccepted(t *testing.T) {
 		{"Report", "report", `{"goal": "g", "completed": [], "verification": "v", "decision_adherence": "d", "summary": "s"}`, ""},               // V-78
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, problem := check(t, test.result, test.args, nil)
+			got, problem := check(t, test.result, test.args, pawl.Submission{})
 			if problem != "" || facts(got) != test.want {
 				t.Errorf("got %q, problem %q, want %q", facts(got), problem, test.want)
 			}
@@ -69,7 +69,7 @@ func TestBatchesAccepted(t *testing.T) {
 
 // What a decision says is kept as its text, below 30 lines whatever it holds. V-54
 func TestDecisionText(t *testing.T) {
-	got, problem := check(t, "decision", decided("Tokens that\nexpire", `"depends_on": []`, `"depends_on": ["001", "002"], "notes": "See the RFC."`), nil)
+	got, problem := check(t, "decision", decided("Tokens that\nexpire", `"depends_on": []`, `"depends_on": ["001", "002"], "notes": "See the RFC."`), pawl.Submission{})
 	want := `Tokens that expire
 
 **Context:** Sessions must end.
@@ -138,7 +138,7 @@ func TestBatchesRefused(t *testing.T) {
 		{"BlankReport", "report", `{"goal": "g", "completed": [], "verification": " ", "decision_adherence": "d", "summary": "s"}`, "verification is empty"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, problem := check(t, test.result, test.args, nil); !strings.Contains(problem, test.says) {
+			if got, problem := check(t, test.result, test.args, pawl.Submission{}); !strings.Contains(problem, test.says) {
 				t.Errorf("problem %q with facts %q, want one that says %q", problem, facts(got), test.says)
 			}
 		})
@@ -193,7 +193,7 @@ func TestTrim(t *testing.T) {
 			if n := len(c.Markdown()); n > 2000 || n < 1750 {
 				t.Errorf("%d bytes are left", n)
 			}
-			if _, problem := check(t, "context", string(cut), nil); problem != "" {
+			if _, problem := check(t, "context", string(cut), pawl.Submission{}); problem != "" {
 				t.Errorf("it is refused again: %s", problem)
 			}
 		})

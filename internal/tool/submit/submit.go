@@ -78,7 +78,9 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //   - tasks: decision (PANDORA_LOOP, EXECUTE or COMPLETE), count, reason
 //   - verdict: decision (pass, fail, halt, retry or revise), reason, met, total,
 //     confidence if it is given, an unmet for the id of each criterion that is not
-//     met, and a loose for each that is met by evidence without a line or a test
+//     met, and a loose for each that is met by evidence without a line or a test;
+//     for each answer to a finding accepted or refused, its id, followed by quote or
+//     why, if it is given; unanswered for each other finding
 func (Results) Facts(name string, args json.RawMessage, about pawl.Submission) (facts pawl.Facts, problem string) {
 	switch result(name) {
 	case "assessment":

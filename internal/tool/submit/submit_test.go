@@ -29,7 +29,7 @@ func facts(f pawl.Facts) string {
 
 // check does what happens to a result that is handed in: the schema, then what
 // lies beyond it.
-func check(tb testing.TB, name, args string, criteria []pawl.Criterion) (pawl.Facts, string) {
+func check(tb testing.TB, name, args string, about pawl.Submission) (pawl.Facts, string) {
 	tb.Helper()
 	spec, ok := submit.Results{}.Spec(name)
 	if !ok {
@@ -38,7 +38,7 @@ func check(tb testing.TB, name, args string, criteria []pawl.Criterion) (pawl.Fa
 	if problem := tool.New().Check(spec, json.RawMessage(args)); problem != "" {
 		return nil, problem
 	}
-	return submit.Results{}.Facts(name, json.RawMessage(args), pawl.Submission{Criteria: criteria})
+	return submit.Results{}.Facts(name, json.RawMessage(args), about)
 }
 
 func verdict(status, gap, more string) string {
@@ -169,7 +169,7 @@ func TestAccepted(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, problem := check(t, test.result, test.args, test.criteria)
+			got, problem := check(t, test.result, test.args, pawl.Submission{Criteria: test.criteria})
 			if problem != "" || facts(got) != test.want {
 				t.Errorf("got %q, problem %q, want %q", facts(got), problem, test.want)
 			}
@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 		{"UnknownStatus", "verdict", `{"criteria": [{"id": "AC-001", "status": "met", "evidence": []}], "summary": "s"}`, `must be one of "pass", "fail", "partial"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, problem := check(t, test.result, test.args, criteria); !strings.Contains(problem, test.says) {
+			if got, problem := check(t, test.result, test.args, pawl.Submission{Criteria: criteria}); !strings.Contains(problem, test.says) {
 				t.Errorf("problem %q with facts %q, want one that says %q", problem, facts(got), test.says)
 			}
 		})
@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 // The reason goes into an event, which is small.
 func TestReasonIsShort(t *testing.T) {
 	args := fmt.Sprintf(`{"criteria": [{"id": "GOAL", "status": "fail", "evidence": [], "gap": %q}], "summary": "s"}`, strings.Repeat("é ", 1000))
-	got, problem := check(t, "verdict", args, nil)
+	got, problem := check(t, "verdict", args, pawl.Submission{})
 	if reason := got.Get("reason"); problem != "" || len(reason) > 300 || !strings.HasSuffix(reason, "…") {
 		t.Errorf("a reason of %d bytes, problem %q: %s", len(reason), problem, reason)
 	}

@@ -35,6 +35,9 @@ type Verdict struct {
 	Decision   string `json:"decision,omitempty"`
 	Confidence *int   `json:"confidence,omitempty"` // percent; nil = it does not say
 	Feedback   string `json:"feedback,omitempty"`   // for whoever works on it next
+	// Findings are answers to what was found in the candidate. One without an answer is
+	// not accepted.
+	Findings []FindingAnswer `json:"findings,omitempty"`
 }
 
 // The decisions there are besides [Fail].
@@ -74,8 +77,9 @@ func (v Verdict) facts(about pawl.Submission) (pawl.Facts, error) {
 	}
 	wanted := wantedIDs(about.Criteria)
 	loose, err := v.lookUp(about.Sources)
+	answers, wrong := v.answers(about)
 	if halts := !blank(v.Halt) || v.Decision == Halt; !halts {
-		if err := cmp.Or(v.covers(wanted), err); err != nil {
+		if err := cmp.Or(v.covers(wanted), err, wrong); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +106,7 @@ func (v Verdict) facts(about pawl.Submission) (pawl.Facts, error) {
 	if v.Confidence != nil {
 		facts = append(facts, pawl.Fact{Name: "confidence", Value: strconv.Itoa(*v.Confidence)})
 	}
-	return append(append(facts, unmet...), loose...), nil
+	return slices.Concat(facts, unmet, loose, answers), nil
 }
 
 // decide is the verdict and the reason for it.
