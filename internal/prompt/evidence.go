@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -224,4 +225,21 @@ func (r *reader) secondLook(do *pawl.AssemblePrompt) string {
 	}
 	reply := r.fit("the author's answer", readable(r.text("the author's answer", do.Reply)), maxAnswer)
 	return recipe.SecondLook(r.feedback(*do.Second, nil), reply)
+}
+
+// findings is what a reviewer's prompt says of the classes of the changed paths and of what is
+// to be answered; empty when the request names no report.
+func (r *reader) findings(do *pawl.AssemblePrompt) string {
+	var report pawl.EvidenceReport
+	r.json("what was found about the work", do.Evidence, &report)
+	var shown []recipe.Finding
+	for _, open := range do.Findings {
+		f := recipe.Finding{Finding: pawl.Finding{Text: "The report of what was found no longer has it."}, Refused: open.Refused}
+		if i := slices.IndexFunc(report.Findings, func(f pawl.Finding) bool { return f.Print == open.Print }); i >= 0 {
+			f.Finding = report.Findings[i]
+		}
+		f.ID, f.Detail = open.ID, r.fit("detail of "+open.ID, valid(f.Detail), min(maxDetail, maxDetails/len(do.Findings)))
+		shown = append(shown, f)
+	}
+	return recipe.Findings(r.head("classes of the changed paths", recipe.PathsByClass(report.Paths), maxPaths), shown)
 }

@@ -36,6 +36,10 @@ const (
 	maxPlan     = 32_000 // who judges a plan has to see it
 	maxAnswer   = 4_000  // of one person's answer
 
+	// Of what is found about the work.
+	maxDetail  = 4_000  // of the detail of one
+	maxDetails = 24_000 // of all details
+
 	// Of one task of a batch.
 	maxMemberTask   = 3_000
 	maxMemberResult = 3_000
@@ -86,7 +90,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		}
 		user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
 	}
-	user += r.secondLook(do)
+	user += r.findings(do) + r.secondLook(do)
 	reminder := r.reminder(do)
 	if r.err != nil {
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, r.err)

@@ -73,7 +73,7 @@ func (r *Runner) sourcesOf(ctx context.Context, job driver.Job) (*sources, error
 				s.shown = do
 			}
 		case *pawl.GateJudged:
-			if b.Kind != "" && !b.Evidence.IsZero() {
+			if b.Kind != "" && b.On == "" && !b.Evidence.IsZero() {
 				known[b.Gate], on[b.Gate] = b.Evidence, b.Evidence
 			}
 		case *pawl.Committed:

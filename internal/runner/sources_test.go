@@ -53,6 +53,8 @@ func TestEvidenceIsLookedUp(t *testing.T) {
 	w.store(t, &pawl.Committed{Commit: candidate}, nil)
 	w.store(t, &pawl.GatesReused{From: 1, Gates: []string{"more"}}, nil)
 	judged("tests", false, "m.TestRuns/sub_1")
+	mixed := w.MustKeep(t, pawl.GateReport{Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "m.TestEarlier", Status: pawl.TestPass}}})
+	w.store(t, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, On: pawl.TreeReverted, Evidence: mixed}, nil)
 	w.store(t, &pawl.GateJudged{Gate: "requirements", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, `{"criteria": []}`)}, nil)
 	w.shows(t, candidate)
 	MustWrite(t, w.dir("loose.go"), "1\n") // of no commit
