@@ -159,9 +159,6 @@ var pathLike = regexp.MustCompile(`^[\pL\pN_@.+~/() \[\]-]*(?:/[\pL\pN_)\]]|[\pL
 // path looks up a citation as a path, or says what is wrong with it.
 func (l *library) path(text string) (at place, wrong string) {
 	text = strings.ReplaceAll(text, `\`, "/")
-	if strings.Contains(text, "://") {
-		return nowhere, ""
-	}
 	name, first, last := splitLines(text)
 	files := l.matching(name, first != "")
 	if len(files) == 0 {

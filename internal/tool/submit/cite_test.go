@@ -88,6 +88,7 @@ func TestEvidenceThatDoesNotExist(t *testing.T) {
 		"x/y.go":                            "AC-001: there is no file x/y.go in the candidate or the base",
 		"x/y.go:3":                          "AC-001: there is no file x/y.go in the candidate or the base",
 		"x/auth.go:3 does":                  "AC-001: there is no file x/auth.go in the candidate or the base",
+		"ogin/login.go:3":                   "AC-001: there is no file ogin/login.go in the candidate or the base",
 		"uth.go:3":                          "AC-001: there is no file uth.go in the candidate or the base",
 		"../auth.go:3":                      "AC-001: there is no file ../auth.go in the candidate or the base",
 		"tests/test_in_python.py:3":         "AC-001: there is no file tests/test_in_python.py in the candidate or the base",
