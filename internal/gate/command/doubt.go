@@ -77,11 +77,11 @@ func told(names []string, res pawl.CommandResult, part *report.Reading) error {
 	now := statuses(part.Tests)
 	fails := false
 	for _, name := range names {
-		there := false
-		for at := name; at != "" && !there; at = report.Parent(at) {
-			_, there = now[at]
+		ran := false
+		for at := name; at != "" && !ran; at = report.Parent(at) {
+			ran = now[at] == pawl.TestPass || now[at] == pawl.TestFail
 		}
-		if !there {
+		if !ran { // or it is skipped, as runners skip what they do not select
 			return fmt.Errorf("%s has no result", cutText(name, maxQuote))
 		}
 		fails = fails || now[name] == pawl.TestFail

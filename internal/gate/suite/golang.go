@@ -117,8 +117,9 @@ func (s *Suite) onlyGo(names []string) (*Suite, error) {
 
 // topOf is the test that a subtest belongs to in the end; a test that is none is its own.
 func topOf(name string) string {
-	for parent := report.Parent(name); parent != ""; parent = report.Parent(name) {
-		name = parent
+	_, local := report.Split(name)
+	if i := strings.IndexByte(local, '/'); i > 0 {
+		return name[:len(name)-len(local)+i]
 	}
 	return name
 }

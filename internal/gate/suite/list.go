@@ -97,7 +97,7 @@ func vitestListed(line string) string {
 
 // Compare compares the runner's list with the tests of a report: unlisted are those that are
 // in the report alone, unreported those that are in the list alone. Subtests, parameters and
-// the tests of one name count as one.
+// the tests of one name count as one. Some runners list no test that is skipped.
 func (s *Suite) Compare(listed []string, tests []pawl.TestResult) (unlisted, unreported []string) {
 	inList, inReport := map[string]bool{}, map[string]bool{}
 	for _, name := range listed {
@@ -115,7 +115,7 @@ func (s *Suite) Compare(listed []string, tests []pawl.TestResult) (unlisted, unr
 			}
 		}
 		key := s.key(t.Name)
-		if inReport[key] = true; !inList[key] && !told[key] {
+		if inReport[key] = true; !inList[key] && !told[key] && t.Status != pawl.TestSkip {
 			told[key] = true
 			unlisted = append(unlisted, s.shown(t.Name))
 		}

@@ -396,9 +396,12 @@ func jsPattern(s string) string {
 // onlyTitles selects by the titles of a test and those around it, which these runners join
 // with spaces.
 func (s *Suite) onlyTitles(names []string) (*Suite, error) {
-	flag := "-t"
-	if s.Runner == Mocha {
+	flag, sep := "-t", " > "
+	switch s.Runner {
+	case Mocha:
 		flag = "-g"
+	case Jest:
+		sep = " › "
 	}
 	if hasFlag(s.args(), "t", "testNamePattern", "g", "grep", "f", "fgrep") {
 		return nil, errors.New("it selects tests itself")
@@ -411,10 +414,7 @@ func (s *Suite) onlyTitles(names []string) (*Suite, error) {
 				return nil, fmt.Errorf("%q has no title", name)
 			}
 		}
-		for _, sep := range []string{" › ", " > "} {
-			name = strings.ReplaceAll(name, sep, " ")
-		}
-		titles[jsPattern(name)] = true
+		titles[jsPattern(strings.ReplaceAll(name, sep, " "))] = true
 	}
 	return s.append(flag, literal("^("+strings.Join(sorted(titles), "|")+")$"))
 }

@@ -97,7 +97,9 @@ func (r reader) script(manager string, args []word, dir string, depth int) (*Sui
 		}
 	}
 	s.words = append(slices.Clone(s.words), args...)
-	s.indirect = manager + " " + name
+	if s.indirect = manager + " run " + name; name == "test" {
+		s.indirect = manager + " test"
+	}
 	bin := `PATH="$PWD/node_modules/.bin:$PATH"; export PATH; `
 	s.before = enter(folder) + bin + strings.TrimPrefix(s.before, bin)
 	return s, nil
