@@ -91,10 +91,12 @@ func Within(name, place string) bool {
 	return false
 }
 
-// name makes a name fit to be kept: one line, no control characters, paths
-// relative to the checkout, and short.
-func (c *collector) name(s string) string {
-	s = clean(c.relative(s))
+// name makes a name fit to be kept, with paths relative to the checkout.
+func (c *collector) name(s string) string { return Name(c.relative(s)) }
+
+// Name makes a name fit to be kept: one line, no control characters, and short.
+func Name(s string) string {
+	s = clean(s)
 	if len(s) <= maxName {
 		return s
 	}

@@ -40,6 +40,7 @@ type lister struct {
 }
 
 func (l *lister) add(name string) {
+	name = report.Name(name)
 	if name != "" && !l.seen[name] && len(l.names) < maxListed {
 		l.seen[name] = true
 		l.names = append(l.names, name)
