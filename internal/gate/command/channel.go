@@ -245,7 +245,8 @@ func middleOut(text []byte, n int) []byte {
 	return []byte(strings.ToValidUTF8(fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(text)-len(head)-len(tail), tail), ""))
 }
 
-// list compares the tests of a report with the runner's own list. That there is none is a note.
+// list compares the tests of a report with the runner's own list. What differs is in the reason
+// and changes no verdict; that there is no list is a note.
 func (a *attempt) list(ctx context.Context, r *pawl.GateReport) error {
 	if !a.req.List || r.Verdict != pawl.VerdictPass || a.req.Spec.Kind != pawl.GateTests || r.Passed+r.Failed == 0 {
 		return nil
@@ -284,6 +285,26 @@ func (a *attempt) list(ctx context.Context, r *pawl.GateReport) error {
 	}
 	r.Listed = len(listed)
 	r.Unlisted, r.Unreported = a.suite.Compare(listed, r.Tests)
+	if n := len(r.Unlisted); n > 0 {
+		r.Reason += fmt.Sprintf("; %s with a result %s not in the list of %s: %s", count(n, "test"), isAre(n), a.suite.Runner, nameList(r.Unlisted, n))
+	}
+	if n := len(r.Unreported); n > 0 {
+		r.Reason += fmt.Sprintf("; %s in the list of %s %s no result: %s", count(n, "test"), a.suite.Runner, hasHave(n), nameList(r.Unreported, n))
+	}
 	r.Unlisted, r.Unreported = bounded(r.Unlisted), bounded(r.Unreported)
 	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func hasHave(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
 }

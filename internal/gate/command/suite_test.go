@@ -144,11 +144,13 @@ func TestReal(t *testing.T) {
 		lies := strings.Replace(forging, "import (", "import (\n\t\"os\"", 1) + "\nfunc TestOther(t *testing.T) { t.Error() }\n\nfunc TestMain(m *testing.M) {\n\tfmt.Print(\"=== RUN   TestReal\\n--- PASS: TestReal (0.00s)\\n=== RUN   TestOther\\n--- PASS: TestOther (0.00s)\\nPASS\\n\")\n\tos.Exit(0)\n}\n"
 		r := ask(t, "go test ./...", tree(t, "go.mod", goMod, "a_test.go", lies), nil, nil)
 		same(t, "unlisted", r.Unlisted, "example.com/shop.TestOther", "example.com/shop.TestReal")
+		want(t, r, pawl.VerdictPass, "2 tests pass; 2 tests with a result are not in the list of go test: example.com/shop.TestOther, example.com/shop.TestReal")
 	})
 	t.Run("NothingRuns", func(t *testing.T) {
 		quits := strings.Replace(forging, "import (", "import (\n\t\"os\"", 1) + "\nfunc TestOther(t *testing.T) { t.Error() }\n\nfunc TestMain(m *testing.M) {\n\tfor _, a := range os.Args {\n\t\tif a == \"-test.list=.\" {\n\t\t\tos.Exit(m.Run())\n\t\t}\n\t}\n\tfmt.Print(\"=== RUN   TestReal\\n--- PASS: TestReal (0.00s)\\nPASS\\n\")\n\tos.Exit(0)\n}\n"
 		r := ask(t, "go test ./...", tree(t, "go.mod", goMod, "a_test.go", quits), nil, nil)
 		same(t, "unreported", r.Unreported, "example.com/shop.TestOther")
+		want(t, r, pawl.VerdictPass, "1 test passes; 1 test in the list of go test has no result: example.com/shop.TestOther")
 	})
 	t.Run("FakeGo", func(t *testing.T) {
 		base := ask(t, "make test", dir, nil, nil)
