@@ -170,6 +170,9 @@ func (a *attempt) command(ctx context.Context, line string, limit time.Duration,
 // fetchTime bounds how long it takes to read a file of results.
 const fetchTime = 30 * time.Second
 
+// maxStdout is how many bytes of standard output a room keeps; see [pawl.CommandResult].
+const maxStdout = 16 << 20
+
 // results reads what the runner gave.
 func (a *attempt) results(ctx context.Context, res pawl.CommandResult) (report.Reading, error) {
 	src := report.Source{Format: a.channel.Format, Kind: pawl.GateTests, Stdout: res.Stdout, Output: res.Output, Runner: a.channel.Runner,
@@ -184,6 +187,9 @@ func (a *attempt) results(ctx context.Context, res pawl.CommandResult) (report.R
 		}
 	}
 	r := report.Read(src)
+	if a.channel.Fetch == "" && len(res.Stdout) >= maxStdout {
+		r.LeftOut++ // what came after it
+	}
 	if len(r.Tests) == 0 && r.Damage != "" {
 		r.Format = pawl.ReportExit
 	}

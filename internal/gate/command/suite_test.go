@@ -361,3 +361,142 @@ func TestZ(t *testing.T) {
 		})
 	}
 }
+
+// selecting is a room in which some results come when tests are selected, others when all run.
+type selecting struct {
+	player
+	some, all pawl.CommandResult
+	lines     []string
+}
+
+func (p *selecting) Run(_ context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	p.lines = append(p.lines, cmd.Shell)
+	res := p.all
+	if strings.Contains(cmd.Shell, "-run=") {
+		res = p.some
+	}
+	res.Output = res.Stdout
+	return res, nil
+}
+
+// What selected tests say counts only if it is whole; else all run again, as without a selection.
+func TestSelectionIsChecked(t *testing.T) {
+	judge := func(t *testing.T, some, all pawl.CommandResult, doubt *pawl.GateReport) (pawl.GateReport, []string) {
+		room := &selecting{player: player{tree: t.TempDir()}, some: some, all: all}
+		r, err := New().Judge(t.Context(), pawl.GateRequest{
+			Spec: pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}, Room: room, Doubt: doubt, Timeout: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, room.lines
+	}
+	first, _ := judge(t, play(0, ""), goResult("-TestA", "+TestB", "~TestC"), nil)
+	selected := "go test -json '-run=^(TestA)$' ./..."
+	t.Run("Whole", func(t *testing.T) {
+		r, lines := judge(t, goResult("+TestA", "+TestZ"), goResult(), &first)
+		same(t, "commands", lines, selected)
+		// What was not to run again is not counted.
+		want(t, r, pawl.VerdictPass, "2 tests pass (1 skipped); flaky, with another result before: TestA; only the 1 test that failed before ran again")
+		same(t, "tests", testNames(r), "shop.TestA pass", "shop.TestB pass", "shop.TestC skip")
+	})
+	cut := goResult("-TestA", "+TestB")
+	cut.Stdout = []byte(strings.Replace(string(cut.Stdout), "    shop_test.go:9: ", "panic: ", 1))
+	panicked, _ := judge(t, play(0, ""), cut, nil)
+	if panicked.Complete {
+		t.Error("a report of tests that panicked is complete")
+	}
+	late := goResult("+TestA")
+	late.TimedOut = true
+	for name, test := range map[string]struct {
+		some  pawl.CommandResult
+		doubt *pawl.GateReport
+		note  string
+		lines int
+	}{
+		"NotThere": {goResult("+TestB"), &first, "all tests were run again: of the 1 test alone that failed, shop.TestA has no result", 2},
+		"Skipped":  {goResult("~TestA"), &first, "all tests were run again: of the 1 test alone that failed, shop.TestA has no result", 2},
+		"ExitCode": {play(1, goJSON("+TestA")), &first, "all tests were run again: of the 1 test alone that failed, all pass and the command fails (exit 1)", 2},
+		"TimedOut": {late, &first, "all tests were run again: of the 1 test alone that failed, the results are not whole", 2},
+		"NoEvents": {play(0, "ok  \tshop\t0.1s\n"), &first, "all tests were run again: of the 1 test alone that failed, shop.TestA has no result", 2},
+		"Panicked": {goResult("+TestA"), &panicked, "all tests were run again: some may not have run before", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, lines := judge(t, test.some, goResult("+TestA", "-TestB", "+TestC"), test.doubt)
+			same(t, "notes", r.Notes, test.note)
+			if len(lines) != test.lines || lines[len(lines)-1] != "go test -json ./..." || len(r.Rerun) > 0 {
+				t.Errorf("it ran %q, again %q", lines, r.Rerun)
+			}
+			want(t, r, pawl.VerdictPass, "3 tests pass; flaky, with another result before: TestA, TestB")
+		})
+	}
+	t.Run("TextBefore", func(t *testing.T) {
+		// A report that was read from what was printed is compared with one of that kind.
+		old := first
+		old.Channel, old.Complete = "", false
+		_, lines := judge(t, play(0, ""), goResult("+TestA"), &old)
+		same(t, "commands", lines, "go test ./...")
+	})
+}
+
+// Listing the tests has the time that is left, and that it fails is a note.
+func TestListFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		list pawl.CommandResult
+		note string
+	}{
+		"ExitCode": {play(2, ""), "listing them failed (exit 2)"},
+		"TimedOut": {pawl.CommandResult{TimedOut: true, ExitCode: -1}, "listing them timed out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			room := &listing{player: player{tree: t.TempDir(), result: goResult("+TestA")}, list: test.list}
+			r, err := New().Judge(t.Context(), pawl.GateRequest{
+				Spec: pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "go test"}, Room: room, List: true, Timeout: time.Minute,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, r, pawl.VerdictPass, "1 test passes")
+			same(t, "notes", r.Notes, "the tests are not compared with the runner's list: "+test.note)
+			if room.command.Timeout > time.Minute || room.command.Timeout <= 0 {
+				t.Errorf("it may take %s", room.command.Timeout)
+			}
+		})
+	}
+}
+
+// listing is a room in which the tests' list is another result.
+type listing struct {
+	player
+	list pawl.CommandResult
+}
+
+func (p *listing) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	if strings.Contains(cmd.Shell, "-list=.") {
+		p.command = cmd
+		return p.list, nil
+	}
+	return p.player.Run(ctx, cmd)
+}
+
+// Where a room has cut the events, none of those that are missing is taken for a lost test, and
+// what people read is made of what there is.
+func TestCutEvents(t *testing.T) {
+	judge := func(res pawl.CommandResult, base *pawl.GateReport) pawl.GateReport {
+		r, err := New().Judge(t.Context(), pawl.GateRequest{
+			Spec: pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "go test"}, Room: &player{tree: t.TempDir(), result: res}, Base: base, Timeout: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	base := judge(goResult("+TestA", "+TestB"), nil)
+	long := goResult("+TestA")
+	long.Stdout = append(long.Stdout, []byte(strings.Repeat(strings.Repeat(" ", 1023)+"\n", maxStdout>>10))...)
+	long.Dropped, long.Output = 1, []byte("go: a warning\n{\"Action\":\"output\",\"Pack\n")
+	r := judge(long, &base)
+	if r.Verdict != pawl.VerdictPass || len(r.Lost) > 0 || r.Complete || !strings.HasPrefix(r.Output, "go: a warning\n") || strings.Contains(r.Output, "Action") || len(r.Output) > pawl.DefaultOutputLimit+100 {
+		t.Errorf("%s: %s, lost %v, complete %v, %d bytes: %.100q", r.Verdict, r.Reason, r.Lost, r.Complete, len(r.Output), r.Output)
+	}
+}

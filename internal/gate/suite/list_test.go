@@ -135,7 +135,7 @@ func TestOnly(t *testing.T) {
 		{"go test", []string{"shop [build failed]"}, "! shop [build failed] is no test"},
 	} {
 		s, err := must(t, test.command).Only(test.names)
-		got := ""
+		var got string
 		if err != nil {
 			got = "! " + err.Error()
 		} else {

@@ -207,7 +207,7 @@ var (
 // configured reports whether a file of configuration where the suite runs says something.
 func (s *Suite) configured(name string, what *pattern.Pattern) (bool, error) {
 	name = path.Join(s.dir, name)
-	if _, err := fs.Stat(s.tree, name); err != nil {
+	if _, err := fs.Stat(s.tree, name); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	data, err := reader{tree: s.tree}.file(name)
