@@ -119,7 +119,13 @@ func (m *Model) askRows(width int) []row {
 	}
 	out = append(out, row{})
 	out = append(out, m.pen.texts(normal, "", q.Text, width)...)
-	gist := view.Blobs(m.blobs.read).Gist(&q.QuestionAsked)
+	gist := s.run.Gist(q, m.blobs.read)
+	if len(gist.Findings) > 0 {
+		if text, ok := m.blob(q.About); !ok {
+			out = append(out, say(dim, text))
+		}
+		return append(append(out, row{}), m.findingRows(gist.Findings, width)...)
+	}
 	for _, line := range gist.Lines() {
 		out = append(out, m.pen.texts(normal, "  ", line, width)...)
 	}

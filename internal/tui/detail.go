@@ -376,12 +376,60 @@ func (m *Model) gateRows(s *shown, l *view.Loop, width int) []row {
 		out = append(out, row{{verdictSign(g.Verdict) + " ", verdictInk(g.Verdict)}, {g.Gate, bold}, {gateCount(g), dim}})
 		out = append(out, m.pen.texts(normal, "    ", g.Told(), width)...)
 	}
+	out = append(out, m.evidenceRows(s, l, width)...)
 	for _, g := range gates {
 		if g.Evidence.IsZero() {
 			continue
 		}
 		out = append(out, row{}, row{{"── ", dim}, {g.Gate, bold}})
 		out = append(out, m.evidence(g.Evidence, width)...)
+	}
+	return out
+}
+
+// evidenceRows are what the loop's newest examined candidate changed of what its gates look at.
+func (m *Model) evidenceRows(s *shown, l *view.Loop, width int) []row {
+	x := l.Exam
+	if x == nil {
+		return nil
+	}
+	var out []row
+	if paths := view.ClassCounts(x.Paths); paths != "" {
+		out = append(out, m.pen.texts(dim, "", "changed paths: "+paths, width)...)
+	}
+	for _, f := range x.Runs {
+		out = append(out, m.pen.texts(normal, "", "once more: "+f.String(), width)...)
+	}
+	if rows := s.run.FindingRows(s.run.FindingsOf(x), m.blobs.read); len(rows) > 0 {
+		out = append(out, row{})
+		out = append(out, m.findingRows(rows, width)...)
+	}
+	for _, remark := range x.Remarks {
+		out = append(out, m.pen.texts(dim, "", "remark: "+remark, width)...)
+	}
+	return out
+}
+
+// findingRows are findings, each with what became of it and with what to look at, such as a diff.
+func (m *Model) findingRows(all []view.FindingRow, width int) []row {
+	var out []row
+	for i := range all {
+		f := &all[i]
+		head := m.pen.fold(f.What(), max(1, width-len(f.ID)-len(f.State.Words())-3))
+		out = append(out, row{{f.ID + " ", bold}, {f.State.Words(), toneInk(f.State.Tone())}, {": " + head[0], bold}})
+		for _, line := range head[1:] {
+			out = append(out, say(bold, "  "+line))
+		}
+		out = append(out, m.pen.texts(normal, "  ", f.Said(), width)...)
+		if answer := f.Answer(); answer != "" {
+			out = append(out, m.pen.texts(toneInk(f.State.Tone()), "  ", answer, width)...)
+		}
+		if f.Detail != "" {
+			for line := range strings.SplitSeq(f.Detail, "\n") {
+				out = append(out, m.pen.texts(diffInk(line), "    ", line, width)...)
+			}
+		}
+		out = append(out, row{})
 	}
 	return out
 }

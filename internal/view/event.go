@@ -36,6 +36,7 @@ func (r *Run) Apply(e pawl.Event) {
 	r.applyPublish(l, e, f)
 	r.applyPreparation(e)
 	r.applyGate(l, e)
+	r.applyEvidence(l, e)
 	r.applyPlan(l, e)
 	r.applyMerge(l, e, f)
 	r.applyBatch(l, e)

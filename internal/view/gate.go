@@ -183,9 +183,15 @@ func (r *Run) howToOverrule() string {
 	return line("pawl override %s %s --reason WHY, if the halt is a mistake", r.ID, h.Gate.Gate)
 }
 
+// isEvidence reports whether the harness failed a candidate because of findings, or because it could
+// not look for them: it is no review.
+func (g *Gate) isEvidence() bool { return g.judge == pawl.JudgeEvidence }
+
 func judgedText(b *pawl.GateJudged) string {
 	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
 	switch {
+	case b.Judge == pawl.JudgeEvidence:
+		return fmt.Sprintf("Evidence: %s%s", strings.ToUpper(string(b.Verdict)), because(b.Reason))
 	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
 		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so it excuses no failure%s", b.Gate, because(b.Reason))
 	case b.OnBase:
@@ -237,6 +243,7 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 	case *pawl.GateJudged:
 		g := &Gate{GateJudged: *b, Seq: e.Seq, judge: r.Recipe.JudgeOf(b)}
 		switch {
+		case b.On != "": // it is no verdict on the candidate: see applyEvidence
 		case b.OnBase:
 			r.Base = record(r.Base, g)
 			if b.Lacks != "" {
@@ -268,6 +275,9 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 func (t teller) tellGate() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.GateJudged:
+		if b.On != "" {
+			return furtherText(b, t.furtherRun(b))
+		}
 		return judgedText(b)
 	case *pawl.GatesReused:
 		return ReusedText(b)
@@ -301,7 +311,9 @@ func ReusedText(b *pawl.GatesReused) string {
 func (k *Look) lookGate(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.GateJudged:
-		k.Tone = verdictTone(b.Verdict)
+		if k.Tone = verdictTone(b.Verdict); b.On != "" {
+			k.Tone = furtherTone(b)
+		}
 		if b.OnBase && (b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip) {
 			k.Level = Normal
 		}

@@ -19,6 +19,8 @@ type Gist struct {
 	Asks []string `json:"asks,omitempty"`
 	// Issues are what a review objects to, the most severe first: "[Critical] 1.2: …".
 	Issues []string `json:"issues,omitempty"`
+	// Findings are what a person is asked to accept.
+	Findings []FindingRow `json:"findings,omitempty"`
 	// Brief is what else it is about, one line: "a plan of 2 tasks: 1 …, 2 …".
 	Brief string `json:"brief,omitempty"`
 }
@@ -76,6 +78,15 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 	return out
 }
 
+// Gist returns what a question is about, as far as the blobs tell.
+func (r *Run) Gist(q *Question, blobs Blobs) Gist {
+	if q.Kind != pawl.AskFinding {
+		return blobs.Gist(&q.QuestionAsked)
+	}
+	rows := r.FindingRows(q.findings, blobs)
+	return Gist{Findings: rows, Brief: "the evidence with " + count(len(rows), "finding")}
+}
+
 // issue is an objection of a review.
 type issue struct {
 	Severity string `json:"severity"`
@@ -118,8 +129,8 @@ func (a Gist) shortIssues() string {
 }
 
 // asked returns a question's text with what it asks, or what is objected, one line.
-func (b Blobs) asked(q *pawl.QuestionAsked) string {
-	gist := b.Gist(q)
+func (r *Run) asked(q *Question, blobs Blobs) string {
+	gist := r.Gist(q, blobs)
 	asks := gist.Asks
 	switch len(asks) {
 	case 0:
@@ -137,9 +148,16 @@ func (b Blobs) asked(q *pawl.QuestionAsked) string {
 	return s
 }
 
-// Lines returns what is asked, numbered where there are several questions, or what is objected,
-// one line each.
+// Lines returns what is asked, numbered where there are several questions, or what is objected, or
+// what was found, one line each.
 func (a Gist) Lines() []string {
+	if len(a.Findings) > 0 {
+		var out []string
+		for i := range a.Findings {
+			out = append(out, a.Findings[i].String())
+		}
+		return out
+	}
 	switch len(a.Asks) {
 	case 0:
 		return a.Issues
@@ -155,7 +173,10 @@ func (a Gist) Lines() []string {
 
 // label returns what the lines are.
 func (a Gist) label() string {
-	if len(a.Asks) == 0 {
+	switch {
+	case len(a.Findings) > 0:
+		return "found"
+	case len(a.Asks) == 0:
 		return "issues"
 	}
 	return "asks"

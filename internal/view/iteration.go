@@ -27,6 +27,7 @@ type Iteration struct {
 	Gates    []*Gate  // of the present candidate, or of the same tree in an earlier iteration
 	second   []string // reviews that judge the tree of an earlier iteration a second time
 	Commit   *pawl.Committed
+	Exam     *Examination         // of the present candidate, or of the same tree before; nil = there is none
 	Files    int                  // the most files one commit of it changed
 	End      *pawl.IterationEnded // nil while it is under way
 	EndSeq   pawl.Seq
@@ -44,7 +45,7 @@ type Escalation struct {
 // restart begins the iteration anew: what was judged and who was at work does
 // not count any more.
 func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
-	it.Attempt, it.Gates, it.second, it.again = b.Attempt, nil, nil, seq
+	it.Attempt, it.Gates, it.second, it.Exam, it.again = b.Attempt, nil, nil, nil, seq
 	for _, s := range it.Sessions {
 		if s.End == nil {
 			s.End = &pawl.SessionEnded{Session: s.Session, Result: pawl.SessionAbandoned, Reason: b.Reason}

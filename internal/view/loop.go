@@ -33,6 +33,7 @@ type Loop struct {
 	loopHealths
 	loopCheckpoints
 	loopGeneration
+	loopEvidence
 
 	alone bool // its kind has no children
 }

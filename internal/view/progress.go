@@ -544,14 +544,17 @@ func lastLine(s string) string {
 func (p *Progress) gates() []segment {
 	r := p.run
 	running := map[string]bool{}
-	onBase := false
+	onBase, on := false, pawl.Tree("")
 	for _, f := range r.open {
 		if do, ok := f.Do.(*pawl.RunGate); ok {
-			running[do.Gate], onBase = true, do.OnBase
+			running[do.Gate], onBase, on = true, do.OnBase, do.On
 		}
 	}
 	if len(running) == 0 {
 		return nil
+	}
+	if on != "" {
+		return p.furtherGates(running, on)
 	}
 	judged := r.Base
 	lead := "  gates on the base:"
@@ -575,6 +578,17 @@ func (p *Progress) gates() []segment {
 			}
 		}
 		out = append(out, segment{name, 0}, tick)
+	}
+	return out
+}
+
+// furtherGates shows the gates that judge another tree than base and candidate.
+func (p *Progress) furtherGates(running map[string]bool, on pawl.Tree) []segment {
+	out := []segment{{"  gates on " + treeWords(on) + ":", 0}}
+	for _, spec := range p.run.Settings.Gates {
+		if running[spec.Name] {
+			out = append(out, segment{" " + plain.Line(spec.Name, 24) + " ", 0}, segment{"…", yellow})
+		}
 	}
 	return out
 }

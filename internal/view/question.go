@@ -33,7 +33,7 @@ type OpenQuestion struct {
 func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
-		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked),
+		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, blobs),
 			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q, blobs)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
 	}
 	return out
@@ -158,6 +158,8 @@ type Question struct {
 	Asked     time.Time
 	Answered  *pawl.QuestionAnswered
 	Withdrawn *pawl.QuestionWithdrawn
+
+	findings []*Finding // that it asks about
 }
 
 // means returns the choices with what each does; nothing where their words say it.
@@ -238,7 +240,7 @@ func (r *Run) applyQuestion(l *Loop, e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.QuestionAsked:
 		if l != nil {
-			r.Questions = append(r.Questions, &Question{QuestionAsked: *b, Loop: l, Seq: e.Seq, Asked: e.Time})
+			r.Questions = append(r.Questions, &Question{QuestionAsked: *b, Loop: l, Seq: e.Seq, Asked: e.Time, findings: r.toAsk(l, b)})
 		}
 	case *pawl.QuestionAnswered:
 		if q := r.Question(b.N); q != nil {
@@ -254,7 +256,7 @@ func (r *Run) applyQuestion(l *Loop, e pawl.Event) {
 func (t teller) tellQuestion() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.QuestionAsked:
-		return fmt.Sprintf("Question %d (%s): %s · waits for you: %s", b.N, b.Kind, t.blobs.asked(b), t.r.howToAnswer(b))
+		return fmt.Sprintf("Question %d (%s): %s · waits for you: %s", b.N, b.Kind, t.r.asked(&Question{QuestionAsked: *b}, t.blobs), t.r.howToAnswer(b))
 	case *pawl.QuestionAnswered:
 		s := fmt.Sprintf("Question %d answered: %s", b.N, b.Choice)
 		if b.By != "" {

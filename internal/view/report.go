@@ -17,7 +17,7 @@ var rule = strings.Repeat("═", 63)
 // IterationReport returns the Task Loop's report on one iteration of the root loop.
 // What is not known, because it has not run or did not have to, is "-". What the
 // iteration cost is below the frame.
-func IterationReport(r *Run, n int, _ Blobs) (string, error) {
+func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 	l := r.root()
 	if l == nil {
 		return "", errNotStarted(r)
@@ -50,6 +50,7 @@ func IterationReport(r *Run, n int, _ Blobs) (string, error) {
 	t.line("  Status: %s", verdict(reviews.verdict))
 	t.line("  Criteria: %s", r.criteria(reviews))
 	t.line("")
+	r.iterationEvidence(&t, it, blobs)
 	t.line("[Decision]")
 	decision, reason := decided(it)
 	t.line("  %s", decision)
@@ -123,7 +124,7 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 			in = in || g.Kind == k
 		}
 		switch {
-		case !in:
+		case !in || g.isEvidence():
 			continue
 		case g.Verdict == pawl.VerdictSkip:
 			t.skipped = append(t.skipped, g.Gate)
@@ -249,6 +250,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	}
 	t.line("")
 	r.reportOverruled(&t)
+	r.reportEvidence(&t, blobs)
 	if r.Outcome != pawl.OutcomeComplete {
 		red(&t, "[Red]", gates, blobs)
 	}
@@ -444,6 +446,7 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	if times := r.gateTimes(); times != "" {
 		t.line("Gates:   %s", times)
 	}
+	r.footEvidence(t)
 	t.line("Spent:   %s", r.spent())
 	switch r.Outcome {
 	case pawl.OutcomeComplete, pawl.OutcomeUnverified:

@@ -44,10 +44,11 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	}
 	r.reportBatches(&t, l, blobs)
 	r.reportOverruled(&t)
+	r.reportEvidence(&t, blobs)
 	if open := r.OpenQuestions(); len(open) > 0 {
 		t.line("[Questions]")
 		for _, q := range open {
-			t.line("  %d: %s", q.N, blobs.asked(&q.QuestionAsked))
+			t.line("  %d: %s", q.N, r.asked(q, blobs))
 			for _, means := range q.Meanings() {
 				t.line("    %s", means)
 			}
@@ -95,7 +96,7 @@ func (r *Run) IsReview(l *Loop, g *Gate) bool {
 			}
 		}
 	}
-	return g.Kind == "" && g.Verdict != pawl.VerdictSkip
+	return g.Kind == "" && g.Verdict != pawl.VerdictSkip && !g.isEvidence()
 }
 
 // redTasks lists what does not pass in the tasks that failed.
@@ -144,7 +145,7 @@ func (r *Run) showTree(t *text, l *Loop) {
 func (r *Run) showQuestions(t *text, blobs Blobs) {
 	for _, q := range r.Questions {
 		t.line("")
-		t.line("Question %d (%s): %s", q.N, string(q.Kind), blobs.asked(&q.QuestionAsked))
+		t.line("Question %d (%s): %s", q.N, string(q.Kind), r.asked(q, blobs))
 		switch {
 		case q.Answered != nil:
 			t.line("  answered: %s", q.Answered.Choice+by(q.Answered.By)+because(q.Answered.Text))

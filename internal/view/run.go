@@ -36,11 +36,10 @@ type Run struct {
 	Head     pawl.CommitHash // of the branch or ref that the run works on
 	result   pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
 	// leftRed are the gates that let it end well only because they are no worse than at the base.
-	leftRed      []string
-	findingsLeft int         // of the result that nobody accepted
-	Cost         pawl.Micros // what it was charged; see [Run.Money]
-	Tokens       int64
-	lost         Spending
+	leftRed []string
+	Cost    pawl.Micros // what it was charged; see [Run.Money]
+	Tokens  int64
+	lost    Spending
 	// Alive is how long a driver had the run up to Updated, pauses left out.
 	Alive   time.Duration
 	Updated time.Time // of the last event
@@ -48,6 +47,7 @@ type Run struct {
 
 	Loops []*Loop // in the order they started; the first is the root
 	runGates
+	runEvidence
 	// Preparations sum up how commits were prepared.
 	Preparations Preparations
 	// Problems are the last things that went wrong besides failing gates,
@@ -268,7 +268,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		if b.Head != "" {
 			r.Head = b.Head
 		}
-		r.stops.ended = mark(e, "%s: %s", string(b.Outcome), b.Reason)
+		r.stops.ended = mark(e, "%s%s: %s", string(b.Outcome), Unaccepted(b.Findings), b.Reason)
 	case *pawl.Recovered:
 		r.stops.recovered = r.problem(e, "the process that drove the run had ended; another one took it over")
 	}

@@ -62,6 +62,7 @@ type Summary struct {
 	Healths     []HealthRow     `json:"health_history,omitempty"`
 	Checkpoints *CheckpointList `json:"checkpoint_list,omitempty"`
 	Recoveries  int             `json:"recoveries,omitempty"`
+	SummaryEvidence
 	// Answer is what the run says at its end; missing until then.
 	Answer *Answer `json:"answer,omitempty"`
 	Why    []Link  `json:"why"`
@@ -72,24 +73,27 @@ type Summary struct {
 
 // SummaryIteration is an iteration in a [Summary].
 type SummaryIteration struct {
-	N            int             `json:"n"`
-	Tier         string          `json:"tier"`
-	Attempt      int             `json:"attempt"`
-	Files        int             `json:"files"`
-	Commit       pawl.CommitHash `json:"commit,omitempty"`
-	Quality      pawl.Verdict    `json:"quality,omitempty"`
-	Requirements pawl.Verdict    `json:"requirements,omitempty"`
-	Decision     pawl.Decision   `json:"decision,omitempty"` // empty while it is under way
-	Reason       string          `json:"reason,omitempty"`
-	Errors       []string        `json:"errors,omitempty"`
-	Calls        int             `json:"calls"`
-	Cost         pawl.Micros     `json:"cost"` // what it was charged
-	Tokens       int64           `json:"tokens"`
-	Lost         pawl.Micros     `json:"lost,omitempty"` // the part whose cost nobody knows
-	LostTokens   int64           `json:"lost_tokens,omitempty"`
-	Money        pawl.Money      `json:"money"`
-	Began        time.Time       `json:"began"`
-	Ended        time.Time       `json:"ended,omitzero"`
+	N       int             `json:"n"`
+	Tier    string          `json:"tier"`
+	Attempt int             `json:"attempt"`
+	Files   int             `json:"files"`
+	Commit  pawl.CommitHash `json:"commit,omitempty"`
+	// Findings are those that its candidate has, Paths counts its changed paths by class.
+	Findings     []string          `json:"findings,omitempty"`
+	Paths        []pawl.ClassCount `json:"paths,omitempty"`
+	Quality      pawl.Verdict      `json:"quality,omitempty"`
+	Requirements pawl.Verdict      `json:"requirements,omitempty"`
+	Decision     pawl.Decision     `json:"decision,omitempty"` // empty while it is under way
+	Reason       string            `json:"reason,omitempty"`
+	Errors       []string          `json:"errors,omitempty"`
+	Calls        int               `json:"calls"`
+	Cost         pawl.Micros       `json:"cost"` // what it was charged
+	Tokens       int64             `json:"tokens"`
+	Lost         pawl.Micros       `json:"lost,omitempty"` // the part whose cost nobody knows
+	LostTokens   int64             `json:"lost_tokens,omitempty"`
+	Money        pawl.Money        `json:"money"`
+	Began        time.Time         `json:"began"`
+	Ended        time.Time         `json:"ended,omitzero"`
 }
 
 // SummaryPrepare is what makes checkouts ready before their gates, in a [Summary].
@@ -137,7 +141,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
-		Problems: append([]ProblemRow{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(),
+		Problems: append([]ProblemRow{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(), SummaryEvidence: r.summarizeEvidence(),
 	}
 	if r.Start.Attempts != "" {
 		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)
@@ -180,6 +184,9 @@ func (r *Run) summarizeIteration(it *Iteration) SummaryIteration {
 		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Lost: it.Spent.Lost, LostTokens: it.Spent.LostTokens, Money: r.MoneyOf(it), Began: it.Began, Ended: it.Ended}
 	if it.Commit != nil {
 		s.Commit = commit(it.Commit.Commit)
+	}
+	if x := it.Exam; x != nil {
+		s.Findings, s.Paths = lines(x.Findings), classRows(x.Paths)
 	}
 	if b := it.End; b != nil {
 		s.Quality, s.Requirements, s.Decision = b.Quality, b.Requirements, b.Decision
@@ -273,6 +280,12 @@ func Show(r *Run, blobs Blobs) string {
 	if told := r.Instructions(); told != "" {
 		t.line("  Instructions  %s", told)
 	}
+	if paths := r.changedPaths(); paths != "" {
+		t.line("  Paths      changed: %s", paths)
+	}
+	if mode := r.evidenceMode(); mode != "" {
+		t.line("  Evidence   %s", mode)
+	}
 	t.line("  Models     %s", r.models())
 	if l := r.root(); l != nil && l.Score >= 0 {
 		t.line("  Complexity %d/14, %s (%s)", l.Score, r.band(l), l.ScoreWhy)
@@ -294,6 +307,7 @@ func Show(r *Run, blobs Blobs) string {
 		r.showBatches(&t, l, blobs)
 		r.showTree(&t, l)
 	}
+	r.showEvidence(&t, blobs)
 	if all := r.decisions(blobs); len(all) > 0 {
 		t.line("")
 		t.line("Decisions")
@@ -464,7 +478,7 @@ func showGates(t *text, gates []*Gate) {
 	var rows [][]string
 	for _, g := range gates {
 		counts := ""
-		if g.Total > 0 {
+		if g.Total > 0 && !g.isEvidence() {
 			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
 		}
 		counts = strings.TrimPrefix(counts+tookLong(g.Duration), " ")

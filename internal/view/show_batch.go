@@ -117,7 +117,7 @@ func (f *Fork) row() *ForkRow {
 }
 
 func (r *Run) askedRow(q *Question, blobs Blobs) AskedRow {
-	row := AskedRow{QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked), State: "open"}
+	row := AskedRow{QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, blobs), State: "open"}
 	switch {
 	case q.Answered != nil:
 		row.State, row.Choice, row.Said, row.By = "answered", plain.Line(q.Answered.Choice, 0), plain.Line(q.Answered.Text, 0), plain.Line(q.Answered.By, 0)

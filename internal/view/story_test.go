@@ -284,6 +284,8 @@ var stories = map[string]func(testing.TB) *story{
 	"loom-cancelled": loomCancelled,
 	"coherence-done": coherenceDone, "coherence-back": coherenceBack, "coherence-stopped": coherenceStopped,
 	"coherence-asks": coherenceAsks, "coherence-forked": coherenceForked,
+	"evidence-reviewing": evidenceReviewing, "evidence-answered": evidenceAnswered, "evidence-refused": evidenceRefused, "evidence-listed": evidenceListed,
+	"evidence-asks": evidenceAsks, "evidence-rejected": evidenceRejected, "evidence-off": evidenceOff, "evidence-hostile": evidenceHostile,
 }
 
 // escalated is the example of the Task Loop's document: sonnet fails twice,

@@ -315,10 +315,15 @@ func effectName(f *pawl.Effect) string {
 	case *pawl.CallTool:
 		return line("tool %s of %s", do.Tool, f.Place.Words())
 	case *pawl.RunGate:
-		if do.OnBase {
+		switch {
+		case do.OnBase:
 			return line("gate %s on the base", do.Gate)
+		case do.On != "":
+			return line("gate %s on %s", do.Gate, treeWords(do.On))
 		}
 		return line("gate %s", do.Gate)
+	case *pawl.Examine:
+		return "looking at how it changed what its gates look at"
 	case *pawl.Prepare:
 		return line("preparing %s", short(do.Commit))
 	case *pawl.Commit:

@@ -520,7 +520,7 @@ func TestIterationThatIsNot(t *testing.T) {
 }
 
 func TestShowJSON(t *testing.T) {
-	for _, name := range []string{"escalated", "waiting"} {
+	for _, name := range []string{"escalated", "waiting", "evidence-answered"} {
 		s := stories[name](t)
 		got, err := ShowJSON(fold(s.events), s.read)
 		if err != nil {

@@ -158,6 +158,7 @@ func (r *Run) whyEnded(c *chain) {
 		c.mark(LinkBecause, r.stops.limit)
 	}
 	r.whyGates(c, it)
+	r.whyLeft(c)
 	for _, council := range l.Councils {
 		if d := council.Decided; r.Outcome == pawl.OutcomeBlocked && d != nil {
 			c.add(LinkBecause, fmt.Sprintf("the council after iteration %d had advised proposal %s by %s", council.After, d.Winner, d.Lens), council.Seq)
@@ -184,6 +185,7 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 	for _, g := range gates {
 		if g.red() {
 			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, status(g.Verdict), g.Told()), g.Seq)
+			r.whyFindings(c, g)
 			failed = true
 		} else if g.Verdict == pawl.VerdictPass {
 			events = append(events, g.Seq)
@@ -254,6 +256,7 @@ func (r *Run) whyRunning(c *chain) {
 	}
 	c.add(LinkState, where, seq)
 	r.waits(c)
+	r.waitsForAnswers(c, l)
 	r.whyTasks(c, l)
 	for _, e := range l.Escalations {
 		if e.Iteration == it.N {
@@ -266,6 +269,9 @@ func (r *Run) whyRunning(c *chain) {
 			how = "passed, and the run continues" + because(before.End.Reason)
 		}
 		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s %s", before.N, r.Recipe.Tier(before.Tier), how), before.EndSeq)
+		for _, g := range before.Gates {
+			r.whyFindings(c, g)
+		}
 	}
 }
 

@@ -205,7 +205,7 @@ func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string) (
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Gist: cli.Blobs(ctx, s, r.ID).Gist(&q.QuestionAsked), Shown: shown})
+			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, cli.Blobs(ctx, s, r.ID)), Shown: shown})
 		}
 	}
 	return out, nil
@@ -251,7 +251,10 @@ func show(app *cli.App, q asked) {
 	}
 	app.Printf("Run %s, question %d (%s)%s: %s\n", q.Run, q.N, q.Kind, task, q.Text)
 	shown := strings.Split(strings.TrimRight(q.Shown, "\n"), "\n")
-	if asks := q.Lines(); len(asks) > 0 {
+	switch asks := q.Lines(); {
+	case len(q.Findings) > 0:
+		shown = strings.Split(strings.TrimRight(view.FindingsText(q.Findings), "\n"), "\n")
+	case len(asks) > 0:
 		shown = asks // and all around it says nothing that an answer needs
 	}
 	if q.Shown != "" {

@@ -1,0 +1,167 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl"
+)
+
+// Every kind of finding and every class of paths has words for people, each its own.
+func TestEvidenceWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range pawl.FindingKinds {
+		if words := findingWords[k]; words == "" || seen[words] {
+			t.Errorf("kind %s has the words %q", k, words)
+		} else {
+			seen[words] = true
+		}
+	}
+	for _, c := range pawl.PathClasses {
+		if words := classWords[c]; words == "" || seen[words] {
+			t.Errorf("class %s has the words %q", c, words)
+		} else {
+			seen[words] = true
+		}
+	}
+	if got := FindingWords("not_yet\nknown"); got != "not yet known" {
+		t.Errorf("an unknown kind is %q", got)
+	}
+}
+
+// A gate that judges another tree leaves the verdicts on the candidate, and all that follows from
+// them, as they are.
+func TestFurtherRunsAreNoVerdicts(t *testing.T) {
+	s := evidenceReviewing(t)
+	r := fold(s.events)
+	it := r.root().last()
+	for _, g := range it.Gates {
+		if g.On != "" || g.red() || g.Gate == "tests" && g.Total != 14 {
+			t.Errorf("a verdict on the candidate is %+v", g.GateJudged)
+		}
+	}
+	if len(it.Gates) != 4 || len(it.Exam.Runs) != 2 || it.Exam.Runs[0].Judged.Passed != 12 {
+		t.Errorf("%d verdicts, runs on other trees %+v", len(it.Gates), it.Exam.Runs)
+	}
+	for _, e := range s.events {
+		if b, ok := e.Body.(*pawl.GateJudged); ok && b.On != "" && Name(e, r) != "" {
+			t.Errorf("event %d is named %s", e.Seq, Name(e, r))
+		}
+	}
+	if l := r.Records.Loop(1); len(l.gates) != 0 {
+		t.Errorf("the loop's record has objections %+v", l.gates)
+	}
+}
+
+// What a verdict on another tree means is seen by its colour: that new tests fail on the old code is
+// good.
+func TestFurtherTone(t *testing.T) {
+	for _, c := range []struct {
+		b    pawl.GateJudged
+		want Tone
+	}{
+		{pawl.GateJudged{On: pawl.TreeExpected, Verdict: pawl.VerdictPass}, ToneGood},
+		{pawl.GateJudged{On: pawl.TreeExpected, Verdict: pawl.VerdictFail}, ToneWarning},
+		{pawl.GateJudged{On: pawl.TreeReverted, Verdict: pawl.VerdictPass}, ToneWarning},
+		{pawl.GateJudged{On: pawl.TreeReverted, Verdict: pawl.VerdictFail}, ToneGood},
+		{pawl.GateJudged{On: pawl.TreeReverted, Verdict: pawl.VerdictFail, Partial: true}, ToneWarning},
+		{pawl.GateJudged{On: pawl.TreeExpected, Verdict: pawl.VerdictPass, Partial: true}, ToneWarning},
+	} {
+		if got := LookOf(pawl.Event{Body: &c.b}).Tone; got != c.want {
+			t.Errorf("%s of %s, partial %t: tone %d, want %d", c.b.Verdict, c.b.On, c.b.Partial, got, c.want)
+		}
+	}
+}
+
+// What became of a finding follows from the newest candidates that count.
+func TestStateOfFinding(t *testing.T) {
+	states := func(r *Run) []FindingState {
+		var out []FindingState
+		for _, f := range r.Findings {
+			out = append(out, r.StateOfFinding(f))
+		}
+		return out
+	}
+	for name, want := range map[string][]FindingState{
+		"evidence-reviewing": {FindingOpen, FindingOpen},
+		"evidence-answered":  {FindingAccepted, FindingGone},
+		"evidence-rejected":  {FindingRefused, FindingRefused},
+		"evidence-listed":    {FindingOpen, FindingOpen},
+	} {
+		if got := states(fold(stories[name](t).events)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	child := &Loop{Ref: 2, LoopStarted: pawl.LoopStarted{Parent: 1}}
+	root := &Loop{Ref: 1}
+	r := &Run{Loops: []*Loop{root, child}}
+	r.Findings = []*Finding{{Finding: pawl.Finding{ID: "F-1"}}}
+	want := func(what string, want FindingState) {
+		t.Helper()
+		if got := states(r)[0]; got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	want("no candidate was examined", FindingGone)
+	child.Exam = &Examination{Over: 10, Findings: []string{"F-1"}}
+	want("a child's candidate has it", FindingOpen)
+	root.Exam = &Examination{Over: 20}
+	want("the root's later one does not", FindingGone)
+	child.Exam = &Examination{Over: 30, Findings: []string{"F-1"}}
+	want("a child's later one has it again", FindingOpen)
+	child.End = &pawl.LoopEnded{Outcome: pawl.OutcomeBlocked}
+	want("that child has failed", FindingGone)
+}
+
+// A candidate with the tree of one that was examined is not examined again: what is known of that one
+// is known of it. One with another tree has nothing yet.
+func TestSameTreeIsExamined(t *testing.T) {
+	s := examining(t, pawl.EvidenceReview)
+	s.found([]pawl.Finding{provesNothing}, nil, nil)
+	for tree, want := range map[pawl.TreeHash]bool{"tree2": true, "tree9": false, "": false} {
+		again := *s
+		again.events = slices.Clone(s.events)
+		again.iterate(1, "")
+		again.passing(tree)
+		r := fold(again.events)
+		if got := r.root().last().Exam != nil; got != want {
+			t.Errorf("tree %q: examined %t, want %t", tree, got, want)
+		}
+	}
+}
+
+// A question about findings asks about those that are left for a person: without strict these are the
+// secrets and policy paths.
+func TestAskedFindings(t *testing.T) {
+	for mode, want := range map[pawl.EvidenceMode]string{pawl.EvidenceStrict: "F-1 F-2 F-3", pawl.EvidenceReview: "F-2"} {
+		s := examining(t, mode)
+		h := s.found([]pawl.Finding{changedExpectation, policyPath, provesNothing, secret}, nil, nil)
+		s.add(s.ref, &pawl.FindingAnswered{ID: "F-1", Why: "no", Gate: "requirements"})
+		s.add(s.ref, &pawl.FindingAnswered{ID: "F-4", Why: "no", By: "ann"})
+		s.askFindings(h, "Is that meant to be?")
+		s.add(s.ref, &pawl.FindingAnswered{ID: "F-2", Accepted: true, By: "ann"})
+		r := fold(s.events)
+		var got []string
+		for _, row := range r.Gist(r.Question(1), s.read).Findings {
+			got = append(got, row.ID)
+			if row.ID == "F-2" && (row.Detail != "+run: make test || true" || row.State != FindingAccepted || !row.Person || row.By != "ann") {
+				t.Errorf("%s: got %+v", mode, row)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: asks about %s, want %s", mode, s, want)
+		}
+	}
+}
+
+// The live area says which tree gates judge.
+func TestProgressOfFurtherRuns(t *testing.T) {
+	s := examining(t, pawl.EvidenceReview)
+	s.look(bothTrees...)
+	s.ask(0, s.place("tests", "", 1), &pawl.RunGate{Gate: "tests", Commit: "a1b2", On: pawl.TreeExpected})
+	p := NewProgress(fold(s.events), ProgressOptions{Live: true})
+	if got, want := strings.Join(plainOf(p.status()), "\n"), "\n  gates on the candidate with the base's tests: tests …"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want %q at its end", got, want)
+	}
+}

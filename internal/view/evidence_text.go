@@ -1,0 +1,305 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// SummaryEvidence is what was found in a run's candidates, in a [Summary]. How many findings of the
+// result nobody accepted is in [pawl.RunInfo].
+type SummaryEvidence struct {
+	// Evidence says what becomes of findings; missing = the run was started before there were any.
+	Evidence pawl.EvidenceMode `json:"evidence,omitempty"`
+	// Findings are all of the run, in the order they were raised, without their details.
+	Findings []FindingRow `json:"finding_list,omitempty"`
+	// Remarks and Paths are of the newest candidates that were examined.
+	Remarks []string          `json:"remarks,omitempty"`
+	Paths   []pawl.ClassCount `json:"paths,omitempty"` // how many were changed, by class
+	// FurtherRuns are the gates that ran once more to look for findings.
+	FurtherRuns []FurtherRunRow `json:"further_runs,omitempty"`
+}
+
+// FurtherRunRow is a gate that judged another tree than base and candidate, in a [Summary]. What it
+// says of that is no verdict on the candidate.
+type FurtherRunRow struct {
+	Gate      string        `json:"gate"`
+	On        pawl.Tree     `json:"on"`
+	Task      string        `json:"task,omitempty"` // whose work it is about; missing = the run's own
+	Iteration int           `json:"iteration"`
+	Reason    string        `json:"reason"`
+	Fresh     bool          `json:"fresh,omitempty"`   // the tree was prepared by itself
+	Verdict   pawl.Verdict  `json:"verdict,omitempty"` // missing = it has not judged
+	Partial   bool          `json:"partial,omitempty"` // it gave no verdict
+	Passed    int           `json:"passed"`
+	Total     int           `json:"total"`
+	Duration  time.Duration `json:"duration,omitempty"` // nanoseconds its command ran
+	Event     pawl.Seq      `json:"event,omitempty"`
+}
+
+// summarizeEvidence returns what was found for other programs.
+func (r *Run) summarizeEvidence() SummaryEvidence {
+	s := SummaryEvidence{Evidence: pawl.EvidenceMode(plain.Line(string(r.Settings.Evidence), 0)), Findings: r.FindingRows(r.Findings, nil), Remarks: r.remarks()}
+	if l := r.root(); l != nil && l.Exam != nil {
+		s.Paths = classRows(l.Exam.Paths)
+	}
+	r.eachFurther(func(l *Loop, it *Iteration, f *FurtherRun) {
+		row := FurtherRunRow{Gate: plain.Line(f.Gate, 0), On: pawl.Tree(plain.Line(string(f.On), 0)), Task: plain.Line(r.path(l), 0), Iteration: it.N, Reason: plain.Line(f.Reason, 0), Fresh: f.Fresh}
+		if g := f.Judged; g != nil {
+			row.Verdict, row.Partial, row.Passed, row.Total, row.Duration, row.Event = g.Verdict, g.Partial, g.Passed, g.Total, g.Duration, g.Seq
+		}
+		s.FurtherRuns = append(s.FurtherRuns, row)
+	})
+	return s
+}
+
+// eachFurther visits the gates that ran once more, in the order of loops and iterations.
+func (r *Run) eachFurther(visit func(*Loop, *Iteration, *FurtherRun)) {
+	for _, l := range r.Loops {
+		var last *Examination
+		for _, it := range l.Iterations {
+			if x := it.Exam; x != nil && x != last {
+				for _, f := range x.Runs {
+					visit(l, it, f)
+				}
+				last = x
+			}
+		}
+	}
+}
+
+func classRows(all []pawl.ClassCount) []pawl.ClassCount {
+	var out []pawl.ClassCount
+	for _, n := range inClassOrder(all) {
+		out = append(out, pawl.ClassCount{Class: pawl.PathClass(plain.Line(string(n.Class), 0)), Count: n.Count})
+	}
+	return out
+}
+
+// remarks returns what is only worth knowing of the newest candidates that were examined, safe to
+// print.
+func (r *Run) remarks() []string {
+	var out []string
+	for _, l := range r.Loops {
+		if l.Exam == nil {
+			continue
+		}
+		for _, remark := range l.Exam.Remarks {
+			if s := plain.Line(r.lead(l)+remark, 0); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// evidenceMode says what becomes of findings where that is not the usual; empty = a reviewer answers
+// them, or the run is of an earlier version.
+func (r *Run) evidenceMode() string {
+	switch r.Settings.Evidence {
+	case pawl.EvidenceOff:
+		return "nothing was looked for in what the gates look at: evidence is off"
+	case pawl.EvidenceStrict:
+		return "a person answers every finding: evidence is strict"
+	}
+	return ""
+}
+
+// changedPaths counts the paths that the newest candidate of the root loop changed, by class; empty =
+// it was not examined.
+func (r *Run) changedPaths() string {
+	if l := r.root(); l != nil && l.Exam != nil {
+		return ClassCounts(l.Exam.Paths)
+	}
+	return ""
+}
+
+// shownDetail is how many lines of what there is to look at are shown of a finding among other things.
+const shownDetail = 12
+
+// findings adds findings with what became of them, and of those that nobody accepted what there is to
+// look at.
+func (t *text) findings(rows []FindingRow) {
+	for i := range rows {
+		row := &rows[i]
+		t.line("  %-4s %s: %s", row.ID, row.State.Words(), row.What())
+		const lead = "       "
+		if said := row.Said(); said != "" {
+			t.line(lead+"%s", said)
+		}
+		if answer := row.Answer(); answer != "" {
+			t.line(lead+"%s", answer)
+		}
+		if row.State == FindingOpen || row.State == FindingRefused {
+			t.detail(lead+"  ", row.Detail, shownDetail)
+		}
+	}
+}
+
+// mostFurther is how many gates that ran once more are listed, the newest.
+const mostFurther = 20
+
+// further returns the gates that ran once more, a line each.
+func (r *Run) further() []string {
+	var out []string
+	r.eachFurther(func(l *Loop, it *Iteration, f *FurtherRun) {
+		out = append(out, fmt.Sprintf("%siteration %d: %s", r.lead(l), it.N, f))
+	})
+	if n := len(out) - mostFurther; n > 0 {
+		out = append([]string{count(n, "earlier one") + ": pawl logs " + string(r.ID)}, out[n:]...)
+	}
+	return out
+}
+
+// showEvidence adds what was found in the run's candidates.
+func (r *Run) showEvidence(t *text, blobs Blobs) {
+	t.section(func(t *text) bool {
+		t.line("Findings")
+		t.findings(r.FindingRows(r.Findings, blobs))
+		return len(r.Findings) > 0
+	})
+	t.section(func(t *text) bool {
+		all := r.further()
+		t.line("Gates that ran once more")
+		for _, f := range all {
+			t.line("  %s", f)
+		}
+		return len(all) > 0
+	})
+	t.section(func(t *text) bool {
+		all := r.remarks()
+		t.line("Remarks")
+		for _, remark := range all {
+			t.line("  %s", remark)
+		}
+		return len(all) > 0
+	})
+}
+
+// reportEvidence adds what was found in the run's candidates to a report.
+func (r *Run) reportEvidence(t *text, blobs Blobs) {
+	if len(r.Findings) > 0 {
+		t.line("[Findings]")
+		t.findings(r.FindingRows(r.Findings, blobs))
+		t.line("")
+	}
+	if all := r.remarks(); len(all) > 0 {
+		t.line("[Remarks]")
+		for _, remark := range all {
+			t.line("  %s", remark)
+		}
+		t.line("")
+	}
+}
+
+// footEvidence adds to the foot of a report what was looked for, and at what cost.
+func (r *Run) footEvidence(t *text) {
+	if paths := r.changedPaths(); paths != "" {
+		t.line("Paths:   changed: %s", paths)
+	}
+	if mode := r.evidenceMode(); mode != "" {
+		t.line("Evidence: %s", mode)
+	}
+	for _, f := range r.further() {
+		t.line("Once more: %s", f)
+	}
+}
+
+// iterationEvidence adds what was found in an iteration's candidate to its report.
+func (r *Run) iterationEvidence(t *text, it *Iteration, blobs Blobs) {
+	x := it.Exam
+	if x == nil {
+		return
+	}
+	all := r.FindingsOf(x)
+	if len(all)+len(x.Runs) == 0 {
+		return
+	}
+	t.line("[Evidence]")
+	for _, f := range x.Runs {
+		t.line("  Once more: %s", f.String())
+	}
+	t.findings(r.FindingRows(all, blobs))
+	t.line("")
+}
+
+// whyFindings names the findings that a verdict fails for, with who did not accept them.
+func (r *Run) whyFindings(c *chain, g *Gate) {
+	var left []string
+	for i, open := range g.Findings {
+		f := r.Finding(open.ID)
+		if f == nil {
+			continue
+		}
+		if i >= mostFindings {
+			left = append(left, f.ID)
+			continue
+		}
+		text, events := findingText(&f.Finding), []pawl.Seq{f.Seq}
+		if a := f.Answer; a != nil && !a.Accepted {
+			text += "; " + answeredText(a)
+			events = append(events, f.AnswerSeq)
+		}
+		c.add(LinkBecause, text, events...)
+	}
+	if len(left) > 0 {
+		c.add(LinkBecause, "and "+strings.Join(left, ", "))
+	}
+}
+
+// mostFindings is how many findings a chain of causes tells of one by one.
+const mostFindings = 4
+
+// whyLeft names the findings of a run that ended well and that nobody accepted.
+func (r *Run) whyLeft(c *chain) {
+	if r.findingsLeft == 0 {
+		return
+	}
+	n := 0
+	for _, f := range r.Findings {
+		if state := r.StateOfFinding(f); state != FindingOpen && state != FindingRefused {
+			continue
+		}
+		if n++; n <= mostFindings {
+			c.add(LinkBecause, "nobody accepted "+findingText(&f.Finding), f.Seq)
+		}
+	}
+	if n > mostFindings {
+		c.add(LinkBecause, fmt.Sprintf("and %s more: pawl show %s", count(n-mostFindings, "finding"), r.ID))
+	}
+}
+
+// waitsForAnswers names the findings that a reviewer of the loop has still to answer for.
+func (r *Run) waitsForAnswers(c *chain, l *Loop) {
+	it := l.last()
+	reviewer := r.reviewer(l)
+	if it == nil || it.End != nil || it.Exam == nil || it.Exam.Over == 0 || reviewer == "" || len(r.OpenQuestions()) > 0 {
+		return
+	}
+	for _, id := range it.Exam.Findings {
+		f := r.Finding(id)
+		if f == nil || f.Answer != nil || f.isPersons() {
+			continue
+		}
+		c.add(LinkWaits, fmt.Sprintf("for %s to answer for %s: it quotes the goal, or the attempt fails", reviewer, f.ID+" "+f.what()), f.Seq)
+	}
+}
+
+// reviewer returns the first review of a loop that has not judged the present candidate; empty = there
+// is none.
+func (r *Run) reviewer(l *Loop) string {
+	k := r.Recipe.Kind(l.Kind)
+	if k == nil {
+		return ""
+	}
+	for _, st := range slices.Concat(k.Gates, k.FinalGates) {
+		if st.Review != nil && !slices.ContainsFunc(l.last().Gates, func(g *Gate) bool { return g.Gate == st.Name }) {
+			return st.Name
+		}
+	}
+	return ""
+}
