@@ -32,6 +32,8 @@ var scenes = []struct {
 		d.look()
 	}},
 	{"question", asks, func(d *driven) { d.press("a") }},
+	{"findings", finds, func(d *driven) { d.press("4", "tab", "z") }},
+	{"finding-asked", finds, func(d *driven) { d.press("a") }},
 	{"inbox", both, func(d *driven) { d.press("i") }},
 	{"todo", busy, func(d *driven) { d.press("t") }},
 	{"budget", busy, func(d *driven) { d.press("b") }},
@@ -102,6 +104,19 @@ func asks(t *testing.T) *world {
 	s.try(1, 1, 50, 3)
 	s.clarifies(1)
 	s.wait(2 * time.Hour)
+	return w
+}
+
+// finds is a world in which a candidate has findings.
+func finds(t *testing.T) *world {
+	w := newWorld()
+	old := w.begin(t, "shop", "001-typo", "Mend the typo on the front page")
+	old.try(1, 1, 50, 1)
+	old.ends(pawl.OutcomeComplete, "all gates passed")
+	old.r.events[len(old.r.events)-1].Body.(*pawl.RunEnded).Findings = 2
+	s := w.begin(t, "shop", "002-rounding", "Round half up")
+	s.finds()
+	s.wait(time.Minute)
 	return w
 }
 

@@ -453,6 +453,37 @@ func (s *story) clarifies(n int) {
 	s.add(1, &pawl.QuestionAsked{N: n, Kind: pawl.AskClarify, Text: "The planner asks what only you know.", Choices: []string{"answer", "cancel"}, About: about})
 }
 
+// finds passes the gates with a candidate in which two things are found, one of which the review
+// accepts and one of which a person is asked about.
+func (s *story) finds() {
+	s.try(1, 1, 10, 1)
+	place := pawl.Place{Loop: "plan", Iteration: 1, Step: "tests"}
+	id := s.ask(1, 0, place, &pawl.Commit{Branch: "pawl/001-rounding"})
+	s.add(1, &pawl.Committed{Effect: id, Commit: "c0ffee0123456789", Tree: "t1", Files: 3, Total: 3})
+	s.add(1, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Reason: "all tests pass", Passed: 14, Total: 14})
+	look := &pawl.Examine{Commit: "c0ffee0123456789", Base: "ba5e1fbeefcafe"}
+	id = s.ask(1, 0, place, look)
+	s.add(1, &pawl.Examined{Effect: id, Runs: []pawl.FurtherRun{{On: pawl.TreeExpected, Gates: []string{"tests"}, Reason: "the candidate changed round_test.go"}}})
+	id = s.ask(1, 0, place, &pawl.RunGate{Gate: "tests", Commit: "a1b2c3d4", On: pawl.TreeExpected})
+	s.wait(3 * time.Second)
+	s.add(1, &pawl.GateJudged{Effect: id, Gate: "tests", Kind: pawl.GateTests, On: pawl.TreeExpected, Verdict: pawl.VerdictFail, Reason: "1 of 14 tests fails", Passed: 13, Total: 14, Duration: 3 * time.Second})
+	found := []pawl.Finding{
+		{Kind: pawl.FindExpectation, Path: "round_test.go", Tests: []string{"calc.TestRound"}, Print: 1, Text: "it passes with its own expectation and fails with the base's" + s.said,
+			Detail: "@@ -7,2 +7,2 @@\n func TestRound(t *testing.T) {\n-\tif got := Round(2.5); got != 2 {\n+\tif got := Round(2.5); got != 3 {\n" + s.said},
+		{Kind: pawl.FindPolicy, Path: ".github/workflows/ci.yml", Print: 2, Text: "it rules what runs for everybody", Detail: "-run: make test\n+run: make test || true\n"}}
+	about := s.blob(string(s.json(pawl.EvidenceReport{Findings: found})))
+	id = s.ask(1, 0, place, &pawl.Examine{Commit: look.Commit, Base: look.Base, Further: []pawl.GateEvidence{{Gate: "tests", On: pawl.TreeExpected}}})
+	for i, f := range found {
+		f.ID, f.Detail = pawl.FindingID(i+1), ""
+		s.add(1, &pawl.FindingRaised{Finding: f, Evidence: about})
+	}
+	s.add(1, &pawl.RemarkMade{Text: "it renames TestSum to TestTotal" + s.said})
+	s.add(1, &pawl.Examined{Effect: id, Findings: []string{"F-1", "F-2"}, Evidence: about, Paths: []pawl.ClassCount{{Class: pawl.ClassCode, Count: 1}, {Class: pawl.ClassTest, Count: 1}, {Class: pawl.ClassPolicy, Count: 1}}})
+	s.add(1, &pawl.FindingAnswered{ID: "F-1", Accepted: true, Quote: "round half up" + s.said, Gate: "requirements"})
+	s.add(1, &pawl.QuestionAsked{N: 1, Kind: pawl.AskFinding, Text: "1 finding: F-2 policy .github/workflows/ci.yml. Is that meant to be?" + s.said, Choices: []string{"accept", "reject"},
+		Means: []string{"the work passes with it", "the attempt fails, and the next one is told why"}, About: about})
+}
+
 // ends ends the run.
 func (s *story) ends(o pawl.Outcome, reason string) {
 	s.add(1, &pawl.LoopEnded{Outcome: o, Reason: reason})

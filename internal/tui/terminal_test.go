@@ -259,6 +259,9 @@ func hostile(t *testing.T, said string) *world {
 	x := w.begin(t, "shop", "002-hostile", "Plan"+said)
 	x.said = said
 	x.planned(1)
+	y := w.begin(t, "shop", "003-hostile", "Findings"+said)
+	y.said = said
+	y.finds()
 	return w
 }
 
@@ -276,7 +279,7 @@ func TestNothingHostileIsDrawn(t *testing.T) {
 		if i%every != 0 {
 			continue
 		}
-		for _, run := range []string{"001-hostile", "002-hostile"} {
+		for _, run := range []string{"001-hostile", "002-hostile", "003-hostile"} {
 			d := drive(t, hostile(t, said), 120, 40, pen{})
 			d.m.want = run
 			d.send(tickMsg{})

@@ -251,7 +251,7 @@ func treeWords(t pawl.Tree) string {
 	return "another tree (" + plain.Line(string(t), 40) + ")"
 }
 
-// ClassCounts lists how many changed paths there are of each class: "2 code, 1 test support".
+// ClassCounts lists how many changed paths there are of each class: "2 code, 1 test".
 func ClassCounts(all []pawl.ClassCount) string {
 	var parts []string
 	for _, n := range inClassOrder(all) {
@@ -275,12 +275,12 @@ func classRank(c pawl.PathClass) int {
 // classWords has the words for people for each class of paths.
 var classWords = map[pawl.PathClass]string{
 	pawl.ClassCode:       "code",
-	pawl.ClassTest:       "tests",
+	pawl.ClassTest:       "test",
 	pawl.ClassSupport:    "test support",
-	pawl.ClassGateInput:  "gate inputs",
+	pawl.ClassGateInput:  "gate input",
 	pawl.ClassVendored:   "vendored",
 	pawl.ClassPolicy:     "policy",
-	pawl.ClassDependency: "dependencies",
+	pawl.ClassDependency: "dependency",
 	pawl.ClassDocs:       "docs",
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,10 @@ func (s *story) passing(tree pawl.TreeHash) {
 // look looks at the candidate and wants gates to run once more.
 func (s *story) look(runs ...pawl.FurtherRun) {
 	id := s.ask(0, s.place("evidence", "", s.tier), &pawl.Examine{Commit: s.head, Base: "base5e1fbeefcafe"})
+	runs = slices.Clone(runs) // tests change events
+	for i := range runs {
+		runs[i].Gates = slices.Clone(runs[i].Gates)
+	}
 	s.add(s.ref, &pawl.Examined{Effect: id, Runs: runs})
 }
 
@@ -58,7 +63,7 @@ func (s *story) found(found []pawl.Finding, before, remarks []string, paths ...p
 	ids := before
 	for _, f := range found {
 		n++
-		f.ID, f.Detail = pawl.FindingID(n), ""
+		f.ID, f.Detail, f.Tests = pawl.FindingID(n), "", slices.Clone(f.Tests)
 		ids = append(ids, f.ID)
 		s.add(s.ref, &pawl.FindingRaised{Finding: f, Evidence: h})
 	}

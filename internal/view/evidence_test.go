@@ -165,3 +165,22 @@ func TestProgressOfFurtherRuns(t *testing.T) {
 		t.Errorf("got %q, want %q at its end", got, want)
 	}
 }
+
+// The paths of a commit are those of its examination against the commit that it is compared with.
+func TestChangedPaths(t *testing.T) {
+	s := examining(t, pawl.EvidenceReview)
+	h := s.blob(s.json(pawl.EvidenceReport{Commit: s.head, Base: "base5e1fbeefcafe", Paths: []pawl.ChangedPath{
+		{Path: "a\x1b[2Jb.go", Class: pawl.ClassCode}, {Path: "go.mod", Class: pawl.ClassDependency}, {Path: "go.sum", Class: "no\nclass"}, {Path: "x_test.go", Class: pawl.ClassTest}, {Path: "z.go", Class: pawl.ClassCode}}}))
+	s.look()
+	s.events[len(s.events)-1].Body.(*pawl.Examined).Evidence = h
+	r := fold(s.events)
+	const want = "CLASS       PATH\ncode        ab.go\ncode        z.go\ntest        x_test.go\ndependency  go.mod\nno class    go.sum\n"
+	if got := ChangedPathsText(r.ChangedPaths("base5e1fbeefcafe", s.head, s.read)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for _, of := range [][2]pawl.CommitHash{{"base5e1fbeefcafe", "another"}, {"another", s.head}} {
+		if got := r.ChangedPaths(of[0], of[1], s.read); got != nil {
+			t.Errorf("%s: %v", of, got)
+		}
+	}
+}

@@ -118,6 +118,40 @@ func (r *Run) changedPaths() string {
 	return ""
 }
 
+// ChangedPaths returns the paths that a commit changed against another, by class and with texts that are
+// safe to print; nothing if it was not examined against that one.
+func (r *Run) ChangedPaths(from, to pawl.CommitHash, blobs Blobs) []pawl.ChangedPath {
+	for _, l := range r.Loops {
+		for _, it := range slices.Backward(l.Iterations) {
+			if it.Exam == nil || it.Exam.Over == 0 || it.Commit == nil || it.Commit.Commit != to {
+				continue
+			}
+			var report pawl.EvidenceReport
+			if blobs.into(it.Exam.Report, &report); report.Base != from { // its commit may be another one with the same tree
+				continue
+			}
+			for i := range report.Paths {
+				p := &report.Paths[i]
+				p.Path, p.Class = plain.Line(p.Path, 0), pawl.PathClass(plain.Line(string(p.Class), 0))
+			}
+			slices.SortStableFunc(report.Paths, func(a, b pawl.ChangedPath) int { return classRank(a.Class) - classRank(b.Class) })
+			return report.Paths
+		}
+	}
+	return nil
+}
+
+// ChangedPathsText returns changed paths for people, a line each behind their class.
+func ChangedPathsText(paths []pawl.ChangedPath) string {
+	var t text
+	rows := [][]string{{"CLASS", "PATH"}}
+	for _, p := range paths {
+		rows = append(rows, []string{ClassWords(p.Class), p.Path})
+	}
+	t.table(rows)
+	return t.String()
+}
+
 // shownDetail is how many lines of what there is to look at are shown of a finding among other things.
 const shownDetail = 12
 
@@ -199,7 +233,7 @@ func (r *Run) reportEvidence(t *text, blobs Blobs) {
 // footEvidence adds to the foot of a report what was looked for, and at what cost.
 func (r *Run) footEvidence(t *text) {
 	if paths := r.changedPaths(); paths != "" {
-		t.line("Paths:   changed: %s", paths)
+		t.line("Changed: %s (paths by class)", paths)
 	}
 	if mode := r.evidenceMode(); mode != "" {
 		t.line("Evidence: %s", mode)

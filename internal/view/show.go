@@ -281,7 +281,7 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Instructions  %s", told)
 	}
 	if paths := r.changedPaths(); paths != "" {
-		t.line("  Paths      changed: %s", paths)
+		t.line("  Changed    %s (paths by class)", paths)
 	}
 	if mode := r.evidenceMode(); mode != "" {
 		t.line("  Evidence   %s", mode)

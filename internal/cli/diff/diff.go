@@ -33,6 +33,9 @@ commit of its branch, as git does; the output can be piped to git apply. With
 --attempt it prints what one iteration changed. Without RUN it shows the latest
 run.
 
+Of a commit that was examined for findings, --stat and --json also say what each
+changed path is to the gates: code, test, gate input and so on.
+
 ` + cli.ExitCodes,
 		Example: "  pawl diff\n  pawl diff 7 --stat\n  pawl diff 7 --attempt 2",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,10 +57,18 @@ run.
 			if err != nil {
 				return err
 			}
+			paths := r.ChangedPaths(from, to, cli.Blobs(ctx, s, r.ID))
 			if app.JSON {
-				return app.Encode(map[string]any{"run": r.ID, "from": from, "to": to, "diff": string(patch)})
+				doc := map[string]any{"run": r.ID, "from": from, "to": to, "diff": string(patch)}
+				if len(paths) > 0 {
+					doc["paths"] = paths
+				}
+				return app.Encode(doc)
 			}
 			app.Print(patch)
+			if o.stat && len(paths) > 0 {
+				app.Printf("\n%s", view.ChangedPathsText(paths))
+			}
 			return nil
 		},
 	}
