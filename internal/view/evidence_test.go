@@ -1,9 +1,12 @@
 package view
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl"
 )
@@ -27,6 +30,48 @@ func TestEvidenceWords(t *testing.T) {
 	}
 	if got := FindingWords("not_yet\nknown"); got != "not yet known" {
 		t.Errorf("an unknown kind is %q", got)
+	}
+}
+
+// docs/evidence.md has the words of all kinds, classes and states, and shows what is printed.
+func TestEvidencePage(t *testing.T) {
+	data, err := os.ReadFile("../../docs/evidence.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	has := func(row string) {
+		t.Helper()
+		if !strings.Contains(page, row) {
+			t.Errorf("docs/evidence.md has no row %s", row)
+		}
+	}
+	for _, k := range pawl.FindingKinds {
+		has(fmt.Sprintf("\n| `%s` | %s | ", k, FindingWords(k)))
+	}
+	for _, c := range pawl.PathClasses {
+		has(fmt.Sprintf("\n| `%s` | %s | ", c, ClassWords(c)))
+	}
+	for _, s := range []FindingState{FindingOpen, FindingAccepted, FindingRefused, FindingGone} {
+		has(fmt.Sprintf("\n| %s | `%s` | ", s.Words(), s))
+	}
+	var shown strings.Builder
+	for _, name := range []string{"evidence-reviewing", "evidence-answered", "evidence-asks"} {
+		s := stories[name](t)
+		r := fold(s.events)
+		shown.WriteString(Show(r, s.read) + QuestionsText(Questions(r, r.Updated.Add(time.Hour), s.read)))
+		for _, e := range s.events {
+			shown.WriteString(Line(e, r, s.read) + "\n")
+		}
+	}
+	blocks := strings.Split(page, "\n```\n")
+	if len(blocks) != 9 {
+		t.Fatalf("%d parts", len(blocks))
+	}
+	for i := 1; i < len(blocks); i += 2 {
+		if !strings.Contains(shown.String(), blocks[i]+"\n") {
+			t.Errorf("nothing prints\n%s", blocks[i])
+		}
 	}
 }
 
