@@ -194,7 +194,7 @@ func evidenceHostile(tb testing.TB) *story {
 			Detail: "- 1" + attack + "\t" + strings.Repeat("漢", 110*(i%2)) + attack, Print: uint64(20 + i)})
 	}
 	found[0].Kind = pawl.FindingKind("un_heard" + attack)
-	h := s.found(found, []string{"F-99", attack}, []string{attack, attack}, pawl.ClassCount{Class: pawl.PathClass(attack), Count: 1}, pawl.ClassCount{Class: pawl.ClassCode, Count: 1})
+	h := s.found(found, []string{"F-7", attack}, []string{attack, attack}, pawl.ClassCount{Class: pawl.PathClass(attack), Count: 1}, pawl.ClassCount{Class: pawl.ClassCode, Count: 1})
 	s.add(s.ref, &pawl.FindingAnswered{ID: "F-1", Accepted: true, Quote: attack, Gate: "requirements" + attack})
 	s.add(s.ref, &pawl.FindingAnswered{ID: attack, Why: attack})
 	s.add(s.ref, &pawl.FindingAnswered{ID: "F-2", Why: attack, By: attack, Gate: "requirements"})
