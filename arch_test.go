@@ -72,7 +72,7 @@ var rules = []rule{
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
 	{"internal/evidence/source", nil, "how a change weakens tests follows from their sources, and from nothing that a run or a gate is made of"},
 	{"internal/evidence/corpus", []string{"internal/strictyaml"}, "projects and changes are data: whoever judges them reads the same ones"},
-	{"internal/evidence", nil, "what in a candidate changed what its gates look at follows from paths and contents that are given"},
+	{"internal/evidence", []string{"internal/evidence/source"}, "what in a candidate changed what its gates look at follows from paths and contents that are given"},
 	{"internal/recorded", nil, "recorded logs are data: whatever folds them reads the same ones"},
 	{"internal/egress", nil, "the way out of a room is judged by rules, and by nothing that a room or a run is made of"},
 	{"internal/room", []string{"internal/project"}, "what a room is depends on nothing that enforces it"},
