@@ -81,7 +81,7 @@ func TestEvidenceIsLookedUp(t *testing.T) {
 		if problem := w.passes(t, "loose.go:1", seventh); problem != "" {
 			t.Error(problem)
 		}
-		if problem := w.passes(t, "loose.go:2", seventh); !strings.Contains(problem, "loose.go has 1 lines") {
+		if problem := w.passes(t, "loose.go:2", seventh); !strings.Contains(problem, "loose.go has 1 line:") {
 			t.Error(problem)
 		}
 	})

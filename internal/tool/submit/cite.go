@@ -182,7 +182,11 @@ func (l *library) path(text string) (at place, wrong string) {
 	}
 	for _, line := range []string{first, last} {
 		if n, err := strconv.Atoi(line); line != "" && (err != nil || n < 1 || n > lines) {
-			return nowhere, fmt.Sprintf("%s has %d lines: line %s is not there", short(files[0], maxCitation), lines, short(line, maxCitation))
+			s := "s"
+			if lines == 1 {
+				s = ""
+			}
+			return nowhere, fmt.Sprintf("%s has %d line%s: line %s is not there", short(files[0], maxCitation), lines, s, short(line, maxCitation))
 		}
 	}
 	return atLine, ""

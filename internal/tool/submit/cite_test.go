@@ -83,6 +83,7 @@ func TestEvidenceThatDoesNotExist(t *testing.T) {
 		"auth.go:99":                        "AC-001: auth.go has 40 lines: line 99 is not there",
 		"auth.go:12-99":                     "AC-001: auth.go has 40 lines: line 99 is not there",
 		"auth.go:0":                         "AC-001: auth.go has 40 lines: line 0 is not there",
+		"seen:2":                            "AC-001: seen has 1 line: line 2 is not there",
 		"auth.go line 99":                   "AC-001: auth.go has 40 lines: line 99 is not there",
 		"auth.go:99999999999999999999":      "AC-001: auth.go has 40 lines: line 99999999999999999999 is not there",
 		"x/y.go":                            "AC-001: there is no file x/y.go in the candidate or the base",
