@@ -62,10 +62,15 @@ var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGat
 func Look(c *Candidate) *Survey {
 	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}}
 	s.follow()
+	unnamed := class.New(rules(c.Rules), nil)
 	for _, f := range c.Files {
-		parts := s.classes.Parts(f.Path, f.Old.Data, f.New.Data)
+		classes := s.classes
+		if !f.Old.Exists() { // that a command names it makes it no more than what the command looks for
+			classes = unnamed
+		}
+		parts := classes.Parts(f.Path, f.Old.Data, f.New.Data)
 		if len(parts) == 0 {
-			parts = []pawl.PathClass{s.classes.Of(f.Path)}
+			parts = []pawl.PathClass{classes.Of(f.Path)}
 		}
 		s.parts[f.Path] = parts
 		for _, part := range parts {
