@@ -129,7 +129,7 @@ func (r *Run) toAsk(l *Loop, b *pawl.QuestionAsked) []*Finding {
 	var out []*Finding
 	for _, f := range r.FindingsOf(l.Exam) {
 		switch {
-		case f.Answer != nil && (f.Answer.Accepted || f.Answer.Gate == ""):
+		case f.isAnswered():
 		case r.Settings.Evidence == pawl.EvidenceStrict || f.isPersons():
 			out = append(out, f)
 		}

@@ -94,8 +94,10 @@ func TestFurtherRunsAreNoVerdicts(t *testing.T) {
 			t.Errorf("event %d is named %s", e.Seq, Name(e, r))
 		}
 	}
-	if l := r.Records.Loop(1); len(l.gates) != 0 {
-		t.Errorf("the loop's record has objections %+v", l.gates)
+	for i := range s.events {
+		if l := fold(s.events[:i+1]).Records.Loop(1); l != nil && len(l.gates) != 0 {
+			t.Fatalf("after event %d the loop's record has objections %+v", i+1, l.gates)
+		}
 	}
 }
 
@@ -173,6 +175,65 @@ func TestSameTreeIsExamined(t *testing.T) {
 		if got := r.root().last().Exam != nil; got != want {
 			t.Errorf("tree %q: examined %t, want %t", tree, got, want)
 		}
+	}
+}
+
+// What is known of a candidate is not known of another one of the same iteration, nor of the iteration's
+// next attempt.
+func TestOtherCandidatesAreNotExamined(t *testing.T) {
+	for name, next := range map[string]func(*story){
+		"committed again": func(s *story) { s.add(s.ref, &pawl.Committed{Commit: "c0ffee9", Tree: "tree9"}) },
+		"restarted":       func(s *story) { s.add(s.ref, &pawl.IterationRestarted{Attempt: 2, Reason: "resumed"}) },
+	} {
+		s := examining(t, pawl.EvidenceReview)
+		s.found([]pawl.Finding{provesNothing}, nil, nil)
+		if r := fold(s.events); r.root().last().Exam == nil {
+			t.Fatal("the candidate is not examined")
+		}
+		next(s)
+		r := fold(s.events)
+		if x := r.root().last().Exam; x != nil {
+			t.Errorf("%s: examined: %+v", name, x)
+		}
+		if got := r.StateOfFinding(r.Findings[0]); got != FindingOpen {
+			t.Errorf("%s: the finding is %s", name, got)
+		}
+	}
+}
+
+// A review has to answer for what it did not accept before, as long as it is there, and not for what
+// is accepted or a person's.
+func TestWaitsForAnswers(t *testing.T) {
+	s := examining(t, pawl.EvidenceReview)
+	s.found([]pawl.Finding{changedExpectation, provesNothing, policyPath, changedExpectation, changedExpectation}, nil, nil)
+	s.add(s.ref, &pawl.FindingAnswered{ID: "F-2", Why: "no", Gate: "requirements"})
+	s.add(s.ref, &pawl.FindingAnswered{ID: "F-4", Accepted: true, Quote: "yes", Gate: "requirements"})
+	s.add(s.ref, &pawl.FindingAnswered{ID: "F-5", Why: "no", By: "ann"})
+	var got []string
+	for _, link := range Why(fold(s.events)) {
+		if of, ok := strings.CutPrefix(link.Text, "for requirements to answer for "); ok {
+			got = append(got, of[:3])
+		}
+	}
+	if want := []string{"F-1", "F-2"}; !slices.Equal(got, want) {
+		t.Errorf("waits for answers about %q, want %q", got, want)
+	}
+	s.add(s.ref, &pawl.GateJudged{Gate: "requirements", Verdict: pawl.VerdictFail})
+	if text := WhyText(fold(s.events)); strings.Contains(text, "to answer for") {
+		t.Errorf("it still waits for answers:\n%s", text)
+	}
+}
+
+// That the harness fails a candidate because of findings is no review.
+func TestEvidenceIsNoReview(t *testing.T) {
+	r := fold(evidenceRefused(t).events)
+	gates := r.Verdicts(r.root())
+	last := gates[len(gates)-1]
+	if last.Gate != "evidence" || r.IsReview(r.root(), last) {
+		t.Errorf("%s is a review", last.Gate)
+	}
+	if got := together(gates, ""); got.verdict != "" || got.total != 0 {
+		t.Errorf("the reviews say %+v", got)
 	}
 }
 

@@ -316,7 +316,7 @@ func (r *Run) waitsForAnswers(c *chain, l *Loop) {
 	}
 	for _, id := range it.Exam.Findings {
 		f := r.Finding(id)
-		if f == nil || f.Answer != nil || f.isPersons() {
+		if f == nil || f.isAnswered() || f.isPersons() {
 			continue
 		}
 		c.add(LinkWaits, fmt.Sprintf("for %s to answer for %s: it quotes the goal, or the attempt fails", reviewer, f.ID+" "+f.what()), f.Seq)

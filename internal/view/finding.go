@@ -127,6 +127,12 @@ func (r *Run) hasFinding(id string) bool {
 	})
 }
 
+// isAnswered reports whether nobody is asked about the finding any more: it is accepted, or a person
+// has answered. What a review refused it may accept later.
+func (f *Finding) isAnswered() bool {
+	return f.Answer != nil && (f.Answer.Accepted || f.Answer.Gate == "")
+}
+
 // isPersons reports whether only a person may accept the finding.
 func (f *Finding) isPersons() bool { return f.Kind == pawl.FindPolicy || f.Kind == pawl.FindSecret }
 
