@@ -215,7 +215,10 @@ func furtherVerdict(b *pawl.GateJudged) string {
 	if b.Total > 0 {
 		s += fmt.Sprintf(", %d/%d", b.Passed, b.Total)
 	}
-	return s + tookLong(b.Duration)
+	if b.Duration > 0 { // every further run costs the user's time
+		s += " in " + span(b.Duration)
+	}
+	return s
 }
 
 // whyFurther says in brackets why a gate runs on another tree.
@@ -296,7 +299,7 @@ func ClassWords(c pawl.PathClass) string {
 func (k *Look) lookEvidence(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.Examined:
-		if len(b.Runs) == 0 && len(b.Findings) == 0 {
+		if len(b.Findings) == 0 { // what runs once more is a line of its own when it has
 			k.Level = Normal
 		}
 	case *pawl.FindingRaised:

@@ -290,3 +290,13 @@ func TestChangedPaths(t *testing.T) {
 		}
 	}
 }
+
+// A review that would have passed but for findings does not read as one whose criteria are not met.
+func TestReportOfUnansweredReview(t *testing.T) {
+	s := evidenceAnswered(t)
+	i := slices.IndexFunc(s.events, func(e pawl.Event) bool { _, ok := e.Body.(*pawl.IterationEnded); return ok })
+	report, err := CompletionReport(fold(s.events[:i+1]), s.read)
+	if want := "\n  All criteria met: NO, 1 finding nobody accepted (5/5)\n"; err != nil || !strings.Contains(report, want) {
+		t.Errorf("%v: no %q in\n%s", err, want, report)
+	}
+}

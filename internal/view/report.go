@@ -112,6 +112,7 @@ type tally struct {
 	critical, high, medium, low int
 	partial, redAtBase          bool
 	person                      bool     // a person let it pass
+	findings                    int      // that nobody accepted, for which reviews failed
 	skipped                     []string // the gates among them that did not run
 }
 
@@ -136,6 +137,7 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 		t.passed, t.total = t.passed+g.Passed, t.total+g.Total
 		t.critical, t.high, t.medium, t.low = t.critical+g.Critical, t.high+g.High, t.medium+g.Medium, t.low+g.Low
 		t.partial, t.redAtBase = t.partial || g.Partial, t.redAtBase || g.RedAtBase
+		t.findings += len(g.Findings)
 		t.person = t.person || g.By != "" && !g.red()
 	}
 	return t
@@ -302,6 +304,8 @@ func (r *Run) summary(t *text, gates []*Gate) {
 		switch {
 		case v.verdict == "":
 			return "-"
+		case v.verdict != pawl.VerdictPass && v.findings > 0 && v.passed == v.total:
+			return "NO, " + count(v.findings, "finding") + " nobody accepted"
 		case v.verdict != pawl.VerdictPass:
 			return "NO"
 		case v.redAtBase:
