@@ -27,7 +27,9 @@ func TestEvidence(t *testing.T) {
 	add(1, &pawl.LoopStarted{ID: "a", Kind: "task"})
 	for on, want := range map[pawl.Tree]int{"": 1, pawl.TreeExpected: 0} {
 		for _, answer := range []func(pawl.Seq) pawl.Body{
-			func(id pawl.Seq) pawl.Body { return &pawl.GateJudged{Effect: id, Gate: "tests", On: on, Verdict: pawl.VerdictFail} },
+			func(id pawl.Seq) pawl.Body {
+				return &pawl.GateJudged{Effect: id, Gate: "tests", On: on, Verdict: pawl.VerdictFail}
+			},
 			func(id pawl.Seq) pawl.Body { return &pawl.EffectFailed{Effect: id} },
 		} {
 			names, _ := add(1, &pawl.EffectRequested{Effect: pawl.Effect{ID: seq + 1, Loop: 1, Do: &pawl.RunGate{Gate: "tests", On: on}}})
