@@ -152,6 +152,7 @@ func TestFindNothing(t *testing.T) {
 		{"Minified", "app.min.js", strings.Repeat(`!function(e,t){var n=e.key,r=t.token;n.access=function(e){return r[e]||(r[e]=new o(e,{auth:t,api:n}))},i.exports=a}(window,{password:document.getElementById("password"),secret:!0});`, 50)},
 		{"ExampleKey", "README.md", "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7" + "EXAMPLE\n"},
 		{"Placeholders", ".env.example", "PASSWORD=changeme\nAPI_KEY=${API_KEY}\nTOKEN=<your token>\nSECRET_KEY=xxxxxxxxxxxxxxxxxxxx\nAUTH_TOKEN=your-token-goes-here\n"},
+		{"OneLetter", "", "use gh" + "p_" + strings.Repeat("ab", 18) + " here"},
 		{"PublicKey", "a.pub", "-----BEGIN PUBLIC KEY-----\n" + image[:64] + "\n-----END PUBLIC KEY-----\n"},
 		{"TextAboutPEM", "doc.md", "A file begins with `-----BEGIN RSA PRIVATE KEY-----`.\n" + strings.Repeat("Then there are lines of base64, and whatever readKeyFromTheFileOfTheUser does.\n", 3) + "It ends with `-----END RSA PRIVATE KEY-----`.\n"},
 		{"Signature", "", `{"thinking":"","signature":"EqQBCkYIChgCKkBRdJUflcE3cUzKiMqQgsCu06FPu9UdIJO0beYbPhHN4k6apgJtifcoCtT9bcxOpYBtpD2kCM6Sbzg4CausW==","type":"thinking"}`},
