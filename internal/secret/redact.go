@@ -14,7 +14,7 @@ import (
 // innocent text, and protects nothing.
 const shortest = 8
 
-// Redactor puts [redacted:NAME] in the place of secrets: of values that it knows, named by their
+// Redactor puts [redacted:NAME] in place of secrets: of values that it knows, named by their
 // variables, and of what rules find, named by the rule. The same secret gets the same mark everywhere, and
 // redacting a text again changes nothing. A nil Redactor knows no value. It may be used by many
 // goroutines.

@@ -19,7 +19,8 @@ func TestRedactFound(t *testing.T) {
 		{"Colored", "\x1b[31m" + awsKey + "\x1b[0m", "\x1b[31m[redacted:aws-access-token]\x1b[0m"},
 		{"ColoredInJSON", `"\u001b[31m` + awsKey + `\u001b[0m"`, `"\u001b[31m[redacted:aws-access-token]\u001b[0m"`},
 		{"BetterName", "GITHUB_TOKEN=" + githubKey + "\n", "GITHUB_TOKEN=[redacted:github-pat]\n"},
-		{"MarkedPassword", `curl -u "anna:[redacted:SHOP_KEY]" https://a.example`, `curl -u "anna:[redacted:SHOP_KEY]" https://a.example`},
+		{"MarkedLine", strings.Replace(pemKey, strings.Split(pemKey, "\n")[4], "[redacted:SHOP_KEY]", 1),
+			strings.Repeat("[redacted:private-key]\n", 4) + "[redacted:SHOP_KEY]\n" + strings.Repeat("[redacted:private-key]\n", 9)},
 		{"Number", `{"discord_client_id": 123456789012345678 }`, `{"discord_client_id": 123456789012345678 }`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

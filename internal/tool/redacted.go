@@ -8,7 +8,7 @@ func keepSecrets(path string, before, after []byte) error {
 	if secret.Marks(after) <= secret.Marks(before) {
 		return nil
 	}
-	return refuse("%s is not written: the text has %s, which is what you are shown in the place of a secret, and it would overwrite the real one. "+
+	return refuse("%s is not written: the text has %s, which is what you are shown in place of a secret, and it would overwrite the real one. "+
 		"Leave the line with the secret as it is, and use edit for the lines around it. You cannot write a secret yourself either: "+
 		"have the program read it from its environment, or write a placeholder such as ${API_KEY}", printable(path), secret.FirstMark(after))
 }

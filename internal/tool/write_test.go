@@ -183,7 +183,7 @@ func TestEdit(t *testing.T) {
 
 // What a call does to a file is exactly what its Effect says: recovery compares
 // the worktree with it.
-// What a model was shown in the place of a secret does not overwrite it. F-07
+// What a model was shown in place of a secret does not overwrite it. F-07
 func TestSecretsAreNotOverwritten(t *testing.T) {
 	const mark = "[redacted:aws-access-token]"
 	start := map[string]string{".env": "PORT=1\nKEY=the-real-one\n", "doc.md": "A key is shown as " + mark + ".\n"}
@@ -195,7 +195,7 @@ func TestSecretsAreNotOverwritten(t *testing.T) {
 		after string // what is in the file then
 	}{
 		{"Write", tool.Write{}, map[string]any{"path": ".env", "content": "PORT=2\nKEY=" + mark + "\n"},
-			".env is not written: the text has " + mark + ", which is what you are shown in the place of a secret, and it would overwrite the real one. Leave the line", start[".env"]},
+			".env is not written: the text has " + mark + ", which is what you are shown in place of a secret, and it would overwrite the real one. Leave the line", start[".env"]},
 		{"WriteNew", tool.Write{}, map[string]any{"path": "new/.env", "content": "KEY=" + mark + "\n"}, "new/.env is not written: the text has " + mark, ""},
 		{"Edit", tool.Edit{}, map[string]any{"path": ".env", "old": "PORT=1\n", "new": "PORT=2\nKEY=" + mark + "\n"}, ".env is not written: the text has " + mark, start[".env"]},
 		{"EditAround", tool.Edit{}, map[string]any{"path": ".env", "old": "PORT=1", "new": "PORT=2"}, "", "PORT=2\nKEY=the-real-one\n"},
