@@ -37,9 +37,9 @@ func pemOf(kind string, lines int) string {
 // what its own program said of them.
 func TestRecorded(t *testing.T) {
 	type one struct {
-		Rule   string
-		Secret []byte
-		Line   int
+		Rule string
+		What []byte
+		Line int
 	}
 	var samples []struct {
 		Path  string
@@ -64,13 +64,13 @@ func TestRecorded(t *testing.T) {
 		}
 		for _, want := range s.Found {
 			rules[want.Rule] = true
-			if want.Rule != pemRule && !has(want.Rule, want.Secret) { // what stands between BEGIN and END there is no key
-				t.Errorf("sample %d: %s %q is not found in %q", i, want.Rule, want.Secret, s.Text)
+			if want.Rule != pemRule && !has(want.Rule, want.What) { // what stands between BEGIN and END there is no key
+				t.Errorf("sample %d: %s %q is not found in %q", i, want.Rule, want.What, s.Text)
 			}
 		}
 		for _, g := range got { // gitleaks itself drops what another rule names better
 			if found := s.Text[g.from:g.to]; g.names[0] != genericRule &&
-				!slices.ContainsFunc(s.Found, func(f one) bool { return f.Rule == g.names[0] && strings.Contains(string(f.Secret), string(found)) }) {
+				!slices.ContainsFunc(s.Found, func(f one) bool { return f.Rule == g.names[0] && strings.Contains(string(f.What), string(found)) }) {
 				t.Errorf("sample %d: %s %q is found in %q, and gitleaks does not find it", i, g.names[0], found, s.Text)
 			}
 		}

@@ -54,7 +54,7 @@ type (
 	}
 	found struct {
 		Rule   string `json:"rule"`
-		Secret []byte `json:"secret"`
+		Secret []byte `json:"what"`
 		Line   int    `json:"line"`
 	}
 )
