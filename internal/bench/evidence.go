@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/evidence"
 	"pawl/internal/evidence/corpus"
 	"pawl/internal/runner"
+	"pawl/internal/secret"
 )
 
 // Evidence is what is found in the changes of the corpus, each examined as a candidate of a run with
@@ -88,6 +90,9 @@ func MeasureEvidence(ctx context.Context, o Options, keep func(*corpus.Entry) bo
 	return e, ctx.Err()
 }
 
+// entryTimeout bounds a gate of an entry. Some tests do not end on other trees.
+const entryTimeout = time.Minute
+
 // evidenceAtOnce is how many entries are examined side by side.
 const evidenceAtOnce = 3
 
@@ -133,24 +138,26 @@ func examineEntry(ctx context.Context, dir string, x *corpus.Entry) EvidenceEntr
 		r.Found = append(r.Found, strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Kind, f.Path, strings.Join(f.Tests, " "))))
 	}
 	if x.Side == corpus.Cheat {
-		r.wrong, r.Found = matched == 0, nil
+		if r.wrong = matched == 0; !r.wrong {
+			r.Found = nil
+		}
 	} else {
 		r.wrong, r.Missing = len(r.Found) > 0, nil
 	}
 	return r
 }
 
-// isThat reports whether a finding is the one that an entry wants.
+// isThat reports whether a finding makes somebody look at what an entry wants to be found: it is about
+// the same file, or of the same kind about the same test. One change is often of several kinds.
 func isThat(f *pawl.Finding, want *corpus.Finding) bool {
-	if f.Kind != want.Kind {
-		return false
+	if want.Path != "" && f.Path == want.Path {
+		return true
 	}
 	test := want.Test == "" || slices.ContainsFunc(f.Tests, func(name string) bool {
 		rest, ok := strings.CutSuffix(name, want.Test)
 		return ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "./:> "))
 	})
-	path := want.Path == "" || f.Path == want.Path
-	return test && path || want.Path != "" && f.Path == want.Path || want.Test != "" && test
+	return f.Kind == want.Kind && want.Test != "" && test
 }
 
 // findIn returns the evidence on an entry's candidate.
@@ -167,7 +174,7 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 		return nil, err
 	}
 	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x), func(r *runner.Runner) {
-		r.Rooms = builtRooms{r.Rooms, goCache()}
+		r.Rooms, r.Secrets = builtRooms{r.Rooms, goCache()}, foundSecrets
 	})
 	if err != nil {
 		return nil, err
@@ -205,6 +212,15 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 		}
 	}
 	return nil, ctx.Err()
+}
+
+// foundSecrets returns the secrets in a file.
+func foundSecrets(path string, text []byte) []evidence.Secret {
+	var out []evidence.Secret
+	for _, f := range secret.Find(path, text) {
+		out = append(out, evidence.Secret{Rule: f.Rule, Value: f.Secret, Line: f.Line})
+	}
+	return out
 }
 
 // goCache returns where Go keeps what it has built.
@@ -257,7 +273,7 @@ func entryRun(x *corpus.Entry) pawl.RunSpec {
 		if g.Name != "tests" && g.Name != "check" {
 			kind = pawl.GateLint
 		}
-		spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: g.Name, Kind: kind, Command: g.Command})
+		spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: g.Name, Kind: kind, Command: g.Command, Timeout: entryTimeout})
 	}
 	for i, text := range x.Criteria {
 		spec.Criteria = append(spec.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})

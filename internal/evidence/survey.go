@@ -49,8 +49,10 @@ type Survey struct {
 	classes *class.Classes
 	parts   map[string][]pawl.PathClass
 	changes []source.Change // of tests, as their sources show them
+	docs    []source.Change // of examples in the documentation of code
 	added   []source.Test
-	tests   map[string][]string // paths of changed test files of the base, by the local names of their tests
+	tests   map[string][]string // paths of changed test files of the base, by the names of their tests
+	kept    map[string]bool     // names of tests in the changed test files of the candidate
 	found   []pawl.Finding
 	remarks []string
 }
@@ -60,7 +62,7 @@ var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGat
 
 // Look surveys a candidate.
 func Look(c *Candidate) *Survey {
-	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}}
+	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string]bool{}}
 	s.follow()
 	unnamed := class.New(rules(c.Rules), nil)
 	for _, f := range c.Files {
@@ -173,10 +175,22 @@ func (s *Survey) readTests() {
 			}
 		}
 		if f.New.Data != nil {
-			now = append(now, source.File{Path: f.Path, Data: f.New.Data})
+			file := source.File{Path: f.Path, Data: f.New.Data}
+			now = append(now, file)
+			tests, _ := source.Tests(file)
+			for _, t := range tests {
+				s.kept[t.Name] = true
+			}
 		}
 	}
 	s.changes, s.added = source.Compare(old, now), source.Added(old, now)
+	old, now = nil, nil
+	for _, f := range s.c.Files {
+		if f.Old.Data != nil && f.New.Data != nil && !s.has(f.Path, pawl.ClassTest, pawl.ClassSupport) {
+			old, now = append(old, source.File{Path: f.Path, Data: f.Old.Data}), append(now, source.File{Path: f.Path, Data: f.New.Data})
+		}
+	}
+	s.docs = source.Compare(old, now)
 }
 
 func (s *Survey) policy() {

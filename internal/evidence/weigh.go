@@ -90,13 +90,38 @@ func top(name string) string {
 	return name
 }
 
+// namesOf returns the names that a source may have for a test of a report: its own, that of the test
+// whose case it is, those of the tests and suites around it.
+func namesOf(name string) []string {
+	out := []string{local(name)}
+	for parent := report.Parent(name); parent != ""; parent = report.Parent(parent) {
+		out = append(out, local(parent))
+	}
+	for _, n := range slices.Clone(out) {
+		plain, _, _ := strings.Cut(n, "[")
+		out = append(out, plain)
+		for _, sep := range []string{"::", " > ", "/", "."} {
+			if i := strings.LastIndex(plain, sep); i >= 0 {
+				out = append(out, plain[i+len(sep):])
+			}
+		}
+	}
+	return out
+}
+
+// isKept reports whether the candidate's sources still have a test of the base.
+func (w *weighing) isKept(name string) bool {
+	return slices.ContainsFunc(namesOf(name), func(n string) bool { return w.kept[n] })
+}
+
 // files returns the changed files of the base that have a test of this name. If several do, those
 // that the name says it is in go first.
 func (w *weighing) files(name string) []string {
-	test := local(name)
-	found := w.tests[test]
-	for parent := report.Parent(test); len(found) == 0 && parent != ""; parent = report.Parent(parent) {
-		found = w.tests[parent]
+	var found []string
+	for _, n := range namesOf(name) {
+		if found = w.tests[n]; len(found) > 0 {
+			break
+		}
 	}
 	place, _ := report.Split(name)
 	var near []string
@@ -229,6 +254,9 @@ func (w *weighing) expectation(name string) {
 	if len(files) == 0 {
 		files = w.near(name, w.touched(hadIt, pawl.ClassSupport))
 	}
+	if len(files) == 0 && len(w.touched(nil, pawl.ClassGateInput)) == 0 {
+		files = w.near(name, w.touched(hadIt, pawl.ClassTest))
+	}
 	for _, p := range files {
 		w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{name},
 			Text: "with the base's file the candidate fails", Detail: w.diffOf(p)})
@@ -269,7 +297,8 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 		status, ran := names[t.Name]
 		changed := len(w.files(t.Name)) > 0
 		switch {
-		case report.IsWhole(t.Name) || t.Status == pawl.TestSkip || changed:
+		case report.IsWhole(t.Name) || t.Status == pawl.TestSkip:
+		case changed && (ran && status != pawl.TestSkip || !w.isKept(t.Name)):
 		case !ran, status == pawl.TestSkip:
 			tests, why = append(tests, t.Name), "tests that the base's runs are not run"
 		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0:
@@ -296,6 +325,21 @@ func (w *weighing) sources() {
 		}
 		w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})
 	}
+	for _, c := range w.docs {
+		if c.Kind == pawl.FindExpectation && w.runs(c.Path) {
+			w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})
+		}
+	}
+}
+
+// runs reports whether a gate runs tests that it names by this file.
+func (w *weighing) runs(file string) bool {
+	for _, own := range w.r.Own {
+		if slices.ContainsFunc(own.Tests, func(t pawl.TestResult) bool { return strings.Contains(t.Name, file) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // grouped joins findings of one kind and path, and gives each a print of its content.

@@ -136,8 +136,21 @@ func (d *draft) runFurther(l *Loop) {
 		}
 		do.Prepared = prepared
 		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(r.Gate), Do: do,
-			Timeout: l.gateTimeout(gate, &d.s.Settings.Gates[gate], false)})
+			Timeout: l.furtherTimeout(gate, &d.s.Settings.Gates[gate])})
 	}
+}
+
+// minFurther is the least time that a gate has to judge another tree.
+const minFurther = 2 * time.Minute
+
+// furtherTimeout returns the time limit of a gate on another tree. Tests that do not end there must not
+// cost what a candidate may take.
+func (l *Loop) furtherTimeout(gate int, spec *pawl.GateSpec) time.Duration {
+	most := l.gateTimeout(gate, spec, false)
+	if r := l.result(spec.Name); r != nil && r.Duration > 0 {
+		return min(most, max(minFurther, slowGate*r.Duration))
+	}
+	return most
 }
 
 // answerFindings asks those who have to answer for findings before a reviewer does, and reports
