@@ -52,7 +52,8 @@ type Survey struct {
 	docs    []source.Change // of examples in the documentation of code
 	added   []source.Test
 	tests   map[string][]string // paths of changed test files of the base, by the names of their tests
-	kept    map[string]bool     // names of tests in the changed test files of the candidate
+	kept    map[string][]string // the same of the candidate
+	unread  bool                // a changed test file is in no language that is known
 	found   []pawl.Finding
 	remarks []string
 }
@@ -62,7 +63,7 @@ var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGat
 
 // Look surveys a candidate.
 func Look(c *Candidate) *Survey {
-	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string]bool{}}
+	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string][]string{}}
 	s.follow()
 	unnamed := class.New(rules(c.Rules), nil)
 	for _, f := range c.Files {
@@ -177,9 +178,10 @@ func (s *Survey) readTests() {
 		if f.New.Data != nil {
 			file := source.File{Path: f.Path, Data: f.New.Data}
 			now = append(now, file)
-			tests, _ := source.Tests(file)
+			tests, ok := source.Tests(file)
+			s.unread = s.unread || !ok && s.has(f.Path, pawl.ClassTest)
 			for _, t := range tests {
-				s.kept[t.Name] = true
+				s.kept[t.Name] = append(s.kept[t.Name], f.Path)
 			}
 		}
 	}

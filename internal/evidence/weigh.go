@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"pawl"
+	"pawl/internal/evidence/source"
 	"pawl/internal/gate/report"
 )
 
@@ -56,6 +58,9 @@ func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 		w.remark("gate %s did not judge the base: nobody knows which tests are gone", gate)
 	}
 	for _, t := range own.Lost {
+		if !t.Skipped && w.isElsewhere(t.Name) {
+			continue
+		}
 		name := local(t.Name)
 		w.lost[name] = true
 		kind, text := pawl.FindRemovedTest, "a test of the base no longer runs"
@@ -111,7 +116,25 @@ func namesOf(name string) []string {
 
 // isKept reports whether the candidate's sources still have a test of the base.
 func (w *weighing) isKept(name string) bool {
-	return slices.ContainsFunc(namesOf(name), func(n string) bool { return w.kept[n] })
+	return slices.ContainsFunc(namesOf(name), func(n string) bool { return len(w.kept[n]) > 0 })
+}
+
+// isElsewhere reports whether the sources show that a test of the base is in another place or has
+// another name: it was there, it is in no file that it was in, and nothing says that it is gone.
+func (w *weighing) isElsewhere(name string) bool {
+	files := w.files(name)
+	if len(files) == 0 || w.unread {
+		return false
+	}
+	for _, n := range namesOf(name) {
+		if slices.ContainsFunc(w.kept[n], func(p string) bool { return slices.Contains(files, p) }) {
+			return false
+		}
+		if slices.ContainsFunc(w.changes, func(c source.Change) bool { return c.Kind == pawl.FindRemovedTest && c.Test == n }) {
+			return false
+		}
+	}
+	return true
 }
 
 // files returns the changed files of the base that have a test of this name. If several do, those
@@ -158,7 +181,7 @@ func (s *Survey) newTests(own, base *pawl.GateReport) []string {
 	}
 	var out []string
 	for _, t := range own.Tests {
-		if name := local(t.Name); t.Status == pawl.TestPass && !report.IsWhole(t.Name) && (!had[name] || added[name]) && (added[name] || added[top(name)] || len(s.added) == 0) {
+		if name := local(t.Name); t.Status == pawl.TestPass && !report.IsWhole(t.Name) && !had[name] && (isAdded(added, t.Name) || s.unread) {
 			out = append(out, t.Name)
 		}
 	}
@@ -168,6 +191,10 @@ func (s *Survey) newTests(own, base *pawl.GateReport) []string {
 		}
 	}
 	return out
+}
+
+func isAdded(added map[string]bool, name string) bool {
+	return slices.ContainsFunc(namesOf(name), func(n string) bool { return added[n] })
 }
 
 // proof looks whether new tests fail on the base's code.
@@ -242,10 +269,24 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		w.remark("gate %s cannot be run with the base's expectations: %s", g.Name, there.Reason)
 	}
 	for _, name := range bad {
-		if !report.IsWhole(name) && !w.lost[local(name)] {
+		switch {
+		case report.IsWhole(name), w.lost[local(name)]:
+		case misfits(there, name):
+			w.static = true
+		default:
 			w.expectation(name)
 		}
 	}
+}
+
+// misfit matches the errors by which a test of an interpreted language fails that does not fit the
+// code: a compiler would have refused it.
+var misfit = regexp.MustCompile(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export`)
+
+// misfits reports whether a test fails because it does not fit the code.
+func misfits(r *pawl.GateReport, name string) bool {
+	i := slices.IndexFunc(r.Tests, func(t pawl.TestResult) bool { return t.Name == name })
+	return i >= 0 && misfit.MatchString(r.Tests[i].Output)
 }
 
 // expectation raises that a test of the base fails over the candidate's code.
@@ -288,13 +329,21 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 		return
 	}
 	var why string
-	names := map[string]pawl.TestStatus{}
+	names := map[string]pawl.TestStatus{} // also by their local names: a test may be in another file
+	for _, t := range own.Tests {
+		if names[local(t.Name)] != pawl.TestPass {
+			names[local(t.Name)] = t.Status
+		}
+	}
 	for _, t := range own.Tests {
 		names[t.Name] = t.Status
 	}
 	var tests []string
 	for _, t := range there.Tests {
 		status, ran := names[t.Name]
+		if !ran {
+			status, ran = names[local(t.Name)]
+		}
 		changed := len(w.files(t.Name)) > 0
 		switch {
 		case report.IsWhole(t.Name) || t.Status == pawl.TestSkip:

@@ -30,7 +30,7 @@ func (r *Runner) examine(ctx context.Context, job driver.Job, do *pawl.Examine, 
 		runs = survey.Runs(reports)
 	}
 	if len(do.Further) == 0 && len(runs) > 0 && *readErr == nil {
-		out.Runs, err = r.furtherRuns(ctx, do, runs)
+		out.Runs, err = r.furtherRuns(ctx, job, do, runs)
 		return out, err
 	}
 	report := pawl.EvidenceReport{Commit: do.Commit, Base: do.Base, Paths: survey.Paths}
@@ -119,13 +119,16 @@ func gateReports(ctx context.Context, job driver.Job, do *pawl.Examine) (*eviden
 	return out, nil
 }
 
-// furtherRuns makes the trees that gates have to judge.
-func (r *Runner) furtherRuns(ctx context.Context, do *pawl.Examine, runs []evidence.Run) ([]pawl.FurtherRun, error) {
+// furtherRuns makes the trees that gates have to judge. Refs keep them as long as the run is.
+func (r *Runner) furtherRuns(ctx context.Context, job driver.Job, do *pawl.Examine, runs []evidence.Run) ([]pawl.FurtherRun, error) {
 	var out []pawl.FurtherRun
 	for _, run := range runs {
 		commit, err := r.Spaces.Compose(ctx, pawl.ComposeSpec{Of: do.Commit, Files: run.Files})
 		if err != nil {
 			return nil, fmt.Errorf("make the %s tree of %s: %w", run.On, do.Commit, err)
+		}
+		if err := r.Spaces.Mark(ctx, fmt.Sprintf("refs/pawl/evidence/%s/%.12s", job.Run, commit), commit); err != nil {
+			return nil, fmt.Errorf("keep the %s tree of %s: %w", run.On, do.Commit, err)
 		}
 		out = append(out, pawl.FurtherRun{On: run.On, Commit: commit, Gates: run.Gates, Fresh: run.Fresh, Reason: run.Reason})
 	}

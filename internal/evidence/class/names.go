@@ -136,8 +136,10 @@ var wrappers = []string{"exec", "eval", "command", "builtin", "env", "nice", "io
 	"unbuffer", "chronic", "npx", "bunx", "pnpx", "poetry", "pipenv", "pdm", "hatch", "uv", "uvx", "bundle", "dotenv", "cross-env", "coverage", "c8", "nyc", "deno", "run", "rtx", "mise", "nix",
 	"if", "then", "else", "elif", "while", "until", "do", "!", "{", "set"}
 
-// readers are given shell scripts that they do not run.
-var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo", "ls", "test", "["}
+// readers are given files that they look at and do not run: what a gate greps is what it judges, and not
+// what it judges by. Programs that compare files are none of them.
+var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo", "ls", "test", "[", "grep", "egrep", "fgrep", "rg", "head", "tail", "wc",
+	"sed", "awk", "jq", "stat", "find", "sort", "uniq", "cut", "tr", "printf", "mv", "mkdir", "touch"}
 
 // setUpOptions name a file that is loaded before tests.
 var setUpOptions = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
@@ -199,9 +201,9 @@ func (u *uses) command(words []string, at place) {
 			if name == "go" && len(rest) > 1 && rest[0] == "run" {
 				u.goRun(at, rest[1])
 			}
+		case slices.Contains(readers, program):
 		default:
-			isScript := strings.HasPrefix(w, "./") || path.Ext(w) == ".sh" || program == "bun"
-			u.operand(at, w, isScript && !slices.Contains(readers, program), program)
+			u.operand(at, w, strings.HasPrefix(w, "./") || path.Ext(w) == ".sh" || program == "bun", program)
 		}
 	}
 }
