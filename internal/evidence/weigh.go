@@ -86,15 +86,6 @@ func local(name string) string {
 	return cmp.Or(test, name)
 }
 
-// top returns the name of the test that a test is a part of.
-func top(name string) string {
-	name = local(name)
-	for parent := report.Parent(name); parent != ""; parent = report.Parent(name) {
-		name = parent
-	}
-	return name
-}
-
 // namesOf returns the names that a source may have for a test of a report: its own, that of the test
 // whose case it is, those of the tests and suites around it.
 func namesOf(name string) []string {
@@ -227,7 +218,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) {
 func (w *weighing) addedIn(tests []string) string {
 	for _, name := range tests {
 		for _, t := range w.added {
-			if t.Name == local(name) || t.Name == top(name) {
+			if slices.Contains(namesOf(name), t.Name) {
 				return t.Path
 			}
 		}
@@ -271,6 +262,8 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	for _, name := range bad {
 		switch {
 		case report.IsWhole(name), w.lost[local(name)]:
+		case len(w.parts[name]) > 0: // a whole file, of which no test ran
+			w.static = true
 		case misfits(there, name):
 			w.static = true
 		default:
@@ -281,7 +274,7 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 
 // misfit matches the errors by which a test of an interpreted language fails that does not fit the
 // code: a compiler would have refused it.
-var misfit = regexp.MustCompile(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export`)
+var misfit = regexp.MustCompile(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export|Promise \{|\[object Promise\]|<coroutine object`)
 
 // misfits reports whether a test fails because it does not fit the code.
 func misfits(r *pawl.GateReport, name string) bool {
