@@ -259,15 +259,27 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		w.static = true
 		w.remark("gate %s cannot be run with the base's expectations: %s", g.Name, there.Reason)
 	}
+	other := map[string]bool{} // files whose tests are written for other code
 	for _, name := range bad {
+		if misfits(there, name) {
+			w.static = true
+			for _, p := range w.expectedIn(name) {
+				other[p] = true
+			}
+		}
+	}
+	for _, name := range bad {
+		files := w.expectedIn(name)
 		switch {
 		case report.IsWhole(name), w.lost[local(name)]:
 		case len(w.parts[name]) > 0: // a whole file, of which no test ran
 			w.static = true
-		case misfits(there, name):
-			w.static = true
+		case misfits(there, name), len(files) > 0 && other[files[0]]: // its source is compared
 		default:
-			w.expectation(name)
+			for _, p := range files {
+				w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{name},
+					Text: "with the base's file the candidate fails", Detail: w.diffOf(p)})
+			}
 		}
 	}
 }
@@ -282,8 +294,8 @@ func misfits(r *pawl.GateReport, name string) bool {
 	return i >= 0 && misfit.MatchString(r.Tests[i].Output)
 }
 
-// expectation raises that a test of the base fails over the candidate's code.
-func (w *weighing) expectation(name string) {
+// expectedIn returns the changed files that say what a test of the base expects.
+func (w *weighing) expectedIn(name string) []string {
 	files := w.files(name)
 	if len(files) == 0 {
 		files = w.near(name, w.touched(hadIt, pawl.ClassSupport))
@@ -291,10 +303,7 @@ func (w *weighing) expectation(name string) {
 	if len(files) == 0 && len(w.touched(nil, pawl.ClassGateInput)) == 0 {
 		files = w.near(name, w.touched(hadIt, pawl.ClassTest))
 	}
-	for _, p := range files {
-		w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{name},
-			Text: "with the base's file the candidate fails", Detail: w.diffOf(p)})
-	}
+	return files
 }
 
 // near returns those of the files that are in the place of a test, or all of them.
