@@ -104,7 +104,7 @@ type Committed struct {
 	// that went and of those that came, each with its path. The pair the other way
 	// round undoes it. At most 8 pairs, the same ones for a change and its undoing.
 	Hunks []uint64 `json:"hunks,omitempty"`
-	// Kept counts the paths below .pawl/ that differ from the base: the harness
+	// Kept counts the paths below .pawl/tasks that differ from the base: the harness
 	// keeps these, and no candidate may touch them.
 	Kept int `json:"kept,omitempty"`
 	// LeftOut is as in [ToolReturned]. Report is then a JSON [GateReport] that names the

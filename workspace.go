@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// What the harness keeps in a repository. No candidate may touch KeptFolder.
-// TasksFolder, below it, holds the folder of each task: commits have it, recorded
-// trees do not.
+// What the harness keeps in a repository. Tools do not write into KeptFolder, which rules people and
+// their tools. No candidate may touch TasksFolder, which holds the folder of each task: commits have
+// it, recorded trees do not.
 const (
 	KeptFolder  = ".pawl"
 	TasksFolder = KeptFolder + "/tasks"
@@ -336,7 +336,7 @@ type CommitInfo struct {
 	// empty when there is none.
 	PatchID string
 	// Hunks are what differs from Parent, as [Committed] has them; Kept counts the
-	// paths below .pawl/ among Total.
+	// paths below .pawl/tasks among Total.
 	Hunks []uint64
 	Kept  int
 	// LeftOut is as in [Recording]; for a commit that an earlier call made, it is what

@@ -47,7 +47,7 @@ func (d *draft) judgeCandidate(l *Loop) {
 	}
 	if l.Parent != 0 && l.cand.Kept > 0 && l.cand.Refusal(pawl.JudgeFolder) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFolder, Gate: gateKept, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateKept),
-			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
+			Reason: fmt.Sprintf("%d paths below .pawl/tasks are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
 	}
 	if l.cand.LeftOut != nil && l.cand.Refusal(pawl.JudgeFiles) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFiles, Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),

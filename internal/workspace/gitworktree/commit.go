@@ -235,7 +235,7 @@ func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree st
 			info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
 		}
 		for _, path := range info.Total {
-			if strings.HasPrefix(path, pawl.KeptFolder+"/") {
+			if strings.HasPrefix(path, pawl.TasksFolder+"/") {
 				info.Kept++
 			}
 		}
