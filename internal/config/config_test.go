@@ -69,6 +69,7 @@ func TestDefaults(t *testing.T) {
 		PrepareTimeout: pawl.DefaultPrepareTime,
 		HaltOn:         []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
 		OutputFloor:    1024,
+		Evidence:       pawl.EvidenceReview,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

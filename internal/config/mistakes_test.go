@@ -79,7 +79,7 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, allow_missing_gates, instructions, egress, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, allow_missing_gates, instructions, evidence, egress, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
 		{text: "machine: {places: 0}", want: "1:19: machine.places: want a whole number from 1 to 4096, got 0"},
 		{text: "machine: {accounts: {antropic: 3}}", want: "1:22: machine.accounts.antropic: unknown key (did you mean anthropic?); known here: anthropic, openai, openai-chat, openrouter, ollama, lmstudio, vllm, script"},
 		{text: "cache: {size: 999999}", want: "1:15: cache.size: want a size from 1MB to 1000TB, such as 500MB or 2GiB, got 999999"},
