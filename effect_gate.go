@@ -18,6 +18,9 @@ type RunGate struct {
 	// Doubt is a report of the same gate on this very commit: tests that fail in one
 	// of the two and pass in the other are flaky, and do not fail the gate.
 	Doubt Hash `json:"doubt,omitzero"`
+	// FailsNew lets a flaky test that the report Base does not have fail the gate after all:
+	// the candidate added it.
+	FailsNew bool `json:"fails_new,omitempty"`
 	// Task is a JSON TaskSpec whose ValidationCommand is what is run.
 	Task Hash `json:"task,omitzero"`
 	// Prepared is the key of what was prepared for the commit; see [Prepared].
@@ -40,4 +43,5 @@ func (d *RunGate) fields(c *coder) {
 	sum(c, 8, &d.Task)
 	str(c, 9, &d.Prepared)
 	str(c, 10, &d.On)
+	flag(c, 11, &d.FailsNew)
 }

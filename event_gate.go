@@ -86,6 +86,12 @@ type GateJudged struct {
 	Broke  []string `json:"broke,omitempty"`
 	Mended []string `json:"mended,omitempty"`
 	Flaky  []string `json:"flaky,omitempty"`
+	// WasGreen reports that a test that fails now passed on the base or in the report that the
+	// request names.
+	WasGreen bool `json:"was_green,omitempty"`
+	// Again reports that the gate was asked a second time about the same commit. This is what
+	// both answers say together, in place of the first.
+	Again bool `json:"again,omitempty"`
 	// Met are the limits of its room that the gate's command met.
 	Met []ResourceMet `json:"met,omitempty"`
 	// Duration is how long the gate's command ran; 0 = not known, as in older logs.
@@ -143,6 +149,8 @@ func (b *GateJudged) fields(c *coder) {
 	str(c, 30, &b.On)
 	sum(c, 31, &b.Unanswered)
 	list(c, 32, &b.Findings, (*coder).openFinding)
+	flag(c, 33, &b.WasGreen)
+	flag(c, 34, &b.Again)
 }
 
 // Answers implements [Answer].

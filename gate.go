@@ -96,6 +96,9 @@ type GateRequest struct {
 	// Doubt is a report of the same gate on this very commit: what comes out
 	// differently now is flaky. nil when the commit was not judged before.
 	Doubt *GateReport
+	// FailsNew lets a flaky test that Base does not have fail the gate after all. It needs a Base
+	// that names all of its tests.
+	FailsNew bool
 	// List asks for the runner's own list of its tests when the gate passes; see
 	// [GateReport.Unlisted].
 	List bool
@@ -156,7 +159,7 @@ type GateReport struct {
 	// Notes say how the result was reached where that is not as usual, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 	// Flaky names the tests that came out differently on the same commit; among Tests
-	// they are passed.
+	// they are passed, but for those that [GateRequest.FailsNew] lets fail.
 	Flaky []string `json:"flaky,omitempty"`
 	// Error is the normalised error: no paths, addresses, times or counters, so
 	// that two attempts that fail alike compare equal. Empty when nothing failed.

@@ -79,6 +79,7 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 			return req, err
 		}
 	}
+	req.FailsNew = do.FailsNew
 	if req.Doubt, err = reportOf(ctx, job, "the earlier report on this commit", do.Doubt); err != nil {
 		return req, err
 	}
@@ -199,7 +200,10 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, b
 			out.Error = fingerprint([]string{hexes.ReplaceAllString(kept.Error, "")})
 		}
 	}
-	out.Flaky = firstNames(kept.Flaky)
+	out.Flaky, out.Again = firstNames(kept.Flaky), !do.Doubt.IsZero()
+	if out.Verdict == pawl.VerdictFail {
+		out.WasGreen = wasGreen(base, &kept) || wasGreen(before, &kept)
+	}
 	if before != nil {
 		flaky := append(slices.Clone(kept.Flaky), before.Flaky...)
 		out.Broke = firstNames(turned(before.Tests, kept.Tests, pawl.TestPass, pawl.TestFail, flaky))
@@ -216,6 +220,11 @@ const (
 	maxNames = 8
 	maxName  = 80 // bytes; a longer one ends in its fingerprint
 )
+
+// wasGreen reports whether a test that passed in an earlier report, which may be nil, fails now.
+func wasGreen(earlier, now *pawl.GateReport) bool {
+	return earlier != nil && len(turned(earlier.Tests, now.Tests, pawl.TestPass, pawl.TestFail, now.Flaky)) > 0
+}
 
 // turned are the tests that had one status and have another now, without the
 // flaky ones: these say nothing.

@@ -24,6 +24,7 @@
 //
 // Where there is an earlier report on the same commit, tests that came out
 // differently in it count as passed before these steps, and are named as flaky.
+// If the request says so, those that the base does not have fail.
 // See doubt.go. Only the tests that failed in it are run again where the runner
 // can be told so.
 //

@@ -142,15 +142,16 @@ func within(tests map[string]bool, name string) bool {
 
 // settle compares the tests with those of an earlier run on the same commit. One
 // that fails in one of the two and passes in the other is flaky, and counts as
-// passed. One that failed then and neither passes nor fails now counts as failed:
-// nothing speaks for it. A package or file that fails now is not excused, since
-// its tests did not run.
+// passed, unless it is new and new ones are to fail. One that failed then and neither passes
+// nor fails now counts as failed: nothing speaks for it. A package or file that fails now is
+// not excused, since its tests did not run.
 func (j *judgement) settle() {
 	if j.req.Doubt == nil || !j.reading.Recognised() || j.reading.Damage != "" {
 		return
 	}
 	then, now := statuses(j.req.Doubt.Tests), statuses(j.reading.Tests)
-	j.excuseTests(then)
+	isNew := j.newTests()
+	j.excuseTests(then, isNew)
 	var missing []pawl.TestResult
 	for _, t := range j.req.Doubt.Tests {
 		if t.Status != pawl.TestFail || now[t.Name] == pawl.TestFail {
@@ -158,7 +159,10 @@ func (j *judgement) settle() {
 		}
 		if passes(now, t.Name) || report.IsWhole(t.Name) {
 			j.flaky = append(j.flaky, t.Name)
-			continue
+			if report.IsWhole(t.Name) || !isNew(t.Name) {
+				continue
+			}
+			j.newFlaky = append(j.newFlaky, t.Name)
 		}
 		missing = append(missing, t)
 	}
@@ -167,9 +171,32 @@ func (j *judgement) settle() {
 	j.flaky = slices.Compact(j.flaky)
 }
 
+// newTests returns a function that reports whether a flaky test fails because the base does not
+// have it, or because of such a test within it. A test that is only moved is not new. If the base's
+// tests are not all known, none is.
+func (j *judgement) newTests() func(name string) bool {
+	base := j.req.Base
+	if !j.req.FailsNew || base == nil || !base.Complete && base.Lacks != lacksTests {
+		return func(string) bool { return false }
+	}
+	there, around := map[string]bool{}, map[string]bool{}
+	for _, t := range base.Tests {
+		there[local(t.Name)] = true
+	}
+	for _, t := range slices.Concat(j.req.Doubt.Tests, j.reading.Tests) {
+		if t.Status != pawl.TestFail || there[local(t.Name)] {
+			continue
+		}
+		for parent := report.Parent(t.Name); parent != ""; parent = report.Parent(parent) {
+			around[parent] = true
+		}
+	}
+	return func(name string) bool { return !there[local(name)] || around[name] }
+}
+
 // excuseTests lets the failing tests pass that passed then. A test around others
 // goes with them: it fails because they do.
-func (j *judgement) excuseTests(then map[string]pawl.TestStatus) {
+func (j *judgement) excuseTests(then map[string]pawl.TestStatus, isNew func(string) bool) {
 	var failing []*pawl.TestResult
 	for i := range j.reading.Tests {
 		if t := &j.reading.Tests[i]; t.Status == pawl.TestFail && !report.IsWhole(t.Name) {
@@ -185,10 +212,14 @@ func (j *judgement) excuseTests(then map[string]pawl.TestStatus) {
 			left[parent]++
 			continue
 		}
+		if j.flaky = append(j.flaky, t.Name); isNew(t.Name) {
+			j.newFlaky = append(j.newFlaky, t.Name)
+			left[parent]++
+			continue
+		}
 		t.Status, t.Output = pawl.TestPass, ""
 		j.reading.Failed--
 		j.reading.Passed++
-		j.flaky = append(j.flaky, t.Name)
 		j.excused = true
 	}
 }
@@ -200,8 +231,12 @@ func (j *judgement) failAgain(tests []pawl.TestResult) {
 		if i < 0 {
 			j.reading.Tests = append(j.reading.Tests, t)
 		} else {
-			j.reading.Tests[i] = t // it was skipped
-			j.reading.Skipped--
+			if j.reading.Tests[i].Status == pawl.TestPass {
+				j.reading.Passed--
+			} else {
+				j.reading.Skipped--
+			}
+			j.reading.Tests[i] = t
 		}
 		j.reading.Failed++
 	}
@@ -229,9 +264,17 @@ func passes(in map[string]pawl.TestStatus, name string) bool {
 
 // flakyNote tells of the flaky tests.
 func (j *judgement) flakyNote() string {
-	names := leaves(j.flaky)
-	if len(names) == 0 {
-		return ""
+	fresh := leaves(j.newFlaky)
+	names := without(leaves(j.flaky), j.newFlaky)
+	note := ""
+	switch n := len(fresh); {
+	case n == 1:
+		note = "; " + nameList(j.shown(fresh), n) + " is new and flaky: it failed once and passed once on the same commit"
+	case n > 1:
+		note = "; " + nameList(j.shown(fresh), n) + " are new and flaky: each failed once and passed once on the same commit"
 	}
-	return "; flaky, with another result before: " + nameList(j.shown(names), len(names))
+	if len(names) > 0 {
+		note += "; flaky, with another result before: " + nameList(j.shown(names), len(names))
+	}
+	return note
 }

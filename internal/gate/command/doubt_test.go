@@ -60,6 +60,87 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
+// A flaky test that the candidate added fails the gate; one that the base has, in whatever package
+// or result, does not. What else is flaky is still excused.
+func TestNewFlaky(t *testing.T) {
+	for name, test := range map[string]struct {
+		base, first, second []string
+		verdict             pawl.Verdict
+		reason              string
+		flaky               string
+		passed, failed      int
+	}{
+		"FailedThen": {[]string{"+TestA"}, []string{"+TestA", "-TestN"}, []string{"+TestA", "+TestN"}, pawl.VerdictFail,
+			"1 of 2 tests fails: TestN; TestN is new and flaky: it failed once and passed once on the same commit", "shop.TestN", 1, 1},
+		"FailsNow": {[]string{"+TestA"}, []string{"+TestA", "+TestN"}, []string{"+TestA", "-TestN"}, pawl.VerdictFail,
+			"1 of 2 tests fails: TestN; TestN is new and flaky: it failed once and passed once on the same commit", "shop.TestN", 1, 1},
+		"Two": {[]string{"+TestA"}, []string{"+TestA", "-TestM", "-TestN"}, []string{"+TestA", "+TestM", "+TestN"}, pawl.VerdictFail,
+			"2 of 3 tests fail: TestM, TestN; TestM, TestN are new and flaky: each failed once and passed once on the same commit", "shop.TestM shop.TestN", 1, 2},
+		"BesideAnOldOne": {[]string{"+TestA"}, []string{"-TestA", "-TestN"}, []string{"+TestA", "+TestN"}, pawl.VerdictFail,
+			"1 of 2 tests fails: TestN; TestN is new and flaky: it failed once and passed once on the same commit; flaky, with another result before: TestA", "shop.TestA shop.TestN", 1, 1},
+		"Old": {[]string{"+TestA"}, []string{"-TestA"}, []string{"+TestA"}, pawl.VerdictPass,
+			"1 test passes; flaky, with another result before: TestA", "shop.TestA", 1, 0},
+		"SkippedThere": {[]string{"~TestA", "+TestB"}, []string{"-TestA", "+TestB"}, []string{"+TestA", "+TestB"}, pawl.VerdictPass,
+			"2 tests pass; flaky, with another result before: TestA", "shop.TestA", 2, 0},
+		"Case": {[]string{"+TestA/1", "+TestA"}, []string{"+TestA/1", "-TestA/2", "-TestA"}, []string{"+TestA/1", "+TestA/2", "+TestA"}, pawl.VerdictFail,
+			"2 of 3 tests fail: TestA, TestA/2; TestA/2 is new and flaky: it failed once", "shop.TestA shop.TestA/2", 1, 2},
+		"CaseNow": {[]string{"+TestA/1", "+TestA"}, []string{"+TestA/1", "+TestA/2", "+TestA"}, []string{"+TestA/1", "-TestA/2", "-TestA"}, pawl.VerdictFail,
+			"TestA/2 is new and flaky", "shop.TestA shop.TestA/2", 1, 2},
+		"RedBase": {[]string{"-TestA"}, []string{"-TestA", "-TestN"}, []string{"-TestA", "+TestN"}, pawl.VerdictFail,
+			"1 test fails that does not fail on the base: TestN; 1 fails there too: TestA; TestN is new and flaky: it failed once and passed once on the same commit", "shop.TestN", 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base := MustDoubt(t, goResult(test.base...), nil, nil)
+			first := MustDoubt(t, goResult(test.first...), nil, &base)
+			r := MustAgain(t, goResult(test.second...), &first, &base)
+			if r.Verdict != test.verdict || strings.Join(r.Flaky, " ") != test.flaky || r.Passed != test.passed || r.Failed != test.failed {
+				t.Errorf("%s (%d passed, %d failed), flaky %q", r.Verdict, r.Passed, r.Failed, r.Flaky)
+			}
+			if !strings.Contains(r.Reason, test.reason) {
+				t.Errorf("the reason is %q, not %q", r.Reason, test.reason)
+			}
+			if (r.Error == "") != (r.Verdict == pawl.VerdictPass) {
+				t.Errorf("the error is %q", r.Error)
+			}
+		})
+	}
+}
+
+// MustAgain judges as [MustDoubt] does, and lets new tests fail.
+func MustAgain(tb testing.TB, now pawl.CommandResult, doubt, base *pawl.GateReport) pawl.GateReport {
+	tb.Helper()
+	r, err := New().Judge(tb.Context(), pawl.GateRequest{
+		Spec: spec(pawl.GateTests), Room: &player{tree: tb.TempDir(), result: now}, Base: base, Doubt: doubt, FailsNew: true, Timeout: time.Minute,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// Which tests are new is only known if the base's are. A base without any test has none.
+func TestNewFlakyNeedsABase(t *testing.T) {
+	first, second := goResult("-TestN"), goResult("+TestN")
+	partial := MustDoubt(t, goResult("+TestA"), nil, nil)
+	partial.Complete = false
+	none := MustDoubt(t, play(0, "1..0\n"), nil, nil)
+	for name, test := range map[string]struct {
+		base *pawl.GateReport
+		want pawl.Verdict
+	}{
+		"NotJudged":   {nil, pawl.VerdictPass},
+		"NotComplete": {&partial, pawl.VerdictPass},
+		"NoTests":     {&none, pawl.VerdictFail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := MustDoubt(t, first, nil, test.base)
+			if r := MustAgain(t, second, &before, test.base); r.Verdict != test.want || len(r.Flaky) != 1 {
+				t.Errorf("%s: %s, flaky %q", r.Verdict, r.Reason, r.Flaky)
+			}
+		})
+	}
+}
+
 // A test that failed and is missing from the second run is counted and listed as failed, once.
 func TestFailsAgain(t *testing.T) {
 	first := MustDoubt(t, goResult("-TestA", "-TestC", "+TestB"), nil, nil)

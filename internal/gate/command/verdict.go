@@ -10,6 +10,9 @@ import (
 	"pawl/internal/gate/report"
 )
 
+// lacksTests is what a repository lacks in which no test runs.
+const lacksTests = "tests"
+
 // judgement is one command's result on its way to a report.
 type judgement struct {
 	req     pawl.GateRequest
@@ -18,9 +21,11 @@ type judgement struct {
 	attempt *attempt
 	flaky   []string // tests that came out differently in an earlier run on the same commit
 	excused bool     // some of them failed now
-	program string   // what the machine lacks
-	part    string   // of a program that is there, and lacks it
-	lacks   string   // what the repository lacks
+	// newFlaky are those of flaky that fail, as the base does not have them.
+	newFlaky []string
+	program  string // what the machine lacks
+	part     string // of a program that is there, and lacks it
+	lacks    string // what the repository lacks
 }
 
 // outcome is what a candidate deserves by itself, before it is compared with
@@ -96,7 +101,7 @@ func (j *judgement) outcome() outcome {
 	case len(failing) > 0:
 		return j.findingsFail(failing)
 	case j.req.Spec.Kind == pawl.GateTests && reading.Recognised() && reading.Ran() == 0:
-		j.lacks = "tests"
+		j.lacks = lacksTests
 		return fails("0 tests ran%s", skippedNote(reading.Skipped))
 	case res.ExitCode < 0:
 		return fails("the command was killed")
