@@ -101,7 +101,14 @@ func (s *State) gateRequested(l *Loop, id pawl.Seq, do *pawl.RunGate) error {
 		l.gen.exam.Asked(do.Gate, do.On, id)
 		return nil
 	}
-	anew := !do.Doubt.IsZero() && l.gen.batch != nil && l.gen.batch.Doubt(do.Gate)
+	anew := false // what a gate said before is no failed try
+	switch {
+	case do.Doubt.IsZero():
+	case l.gen.batch != nil:
+		anew = l.gen.batch.Doubt(do.Gate)
+	default:
+		anew = l.gateRuns(do.OnBase).Doubt(i)
+	}
 	l.gateRuns(do.OnBase).Requested(i, id, anew)
 	return nil
 }

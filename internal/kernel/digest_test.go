@@ -136,6 +136,9 @@ func judgedLine(b *pawl.GateJudged) string {
 	if b.Partial {
 		text += " (partial)"
 	}
+	if b.Again && !b.OnBase {
+		text += " (again)"
+	}
 	if b.Verdict != pawl.VerdictPass || strings.HasPrefix(b.Reason, "overruled") {
 		text += because(b.Reason)
 	}

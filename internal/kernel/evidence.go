@@ -27,9 +27,8 @@ const gateEvidence = "evidence"
 // examines reports whether the present candidate is to be examined: its work is finished, and
 // everything that has judged it lets it pass.
 func (s *State) examines(l *Loop) bool {
-	mode := s.Settings.Evidence
 	switch {
-	case mode == "" || mode == pawl.EvidenceOff, l.merge() != nil, l.spawns() && !l.gen.planned:
+	case !s.looksForEvidence(), l.merge() != nil, l.spawns() && !l.gen.planned:
 		return false
 	case l.iter.stepFailed != "" || l.cand.Commit == s.evidenceBase(l):
 		return false

@@ -226,17 +226,23 @@ func (l *Loop) sameTree() *ladder.Attempt {
 	return a
 }
 
-// judgeCommands requests the command gates of a stage, and reports whether all of them have judged.
+// judgeCommands requests the command gates of a stage, and reports whether all of them have judged
+// and no verdict is in doubt.
 func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 	done := true
 	for i := range d.s.Settings.Gates {
 		g := &d.s.Settings.Gates[i]
 		if selects(st, g.Kind) && !d.s.isLeftOut(i) && l.result(g.Name) == nil {
 			done = false
-			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.gateCommit(), Base: l.base[i].evidence, Start: l.Base, Before: l.best().Report(i)})
+			d.runGate(l, i, l.gateRun(i, g.Name))
 		}
 	}
-	return done
+	return done && d.settleDoubts(l)
+}
+
+// gateRun returns the request for a gate's verdict on the candidate.
+func (l *Loop) gateRun(gate int, name string) pawl.RunGate {
+	return pawl.RunGate{Gate: name, Commit: l.gateCommit(), Base: l.base[gate].evidence, Start: l.Base, Before: l.best().Report(gate)}
 }
 
 // gateCommit returns the commit that command gates judge: the candidate, or the merge commit of a
@@ -416,15 +422,22 @@ func (d *draft) conclude(l *Loop) {
 	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {
 		return
 	}
+	if !l.finishing() && !d.settleDoubts(l) { // what came after its stage may be why something rests on a verdict
+		return
+	}
 	d.concludeIteration(l, j)
 }
 
 // concludeIteration ends the iteration with a judgement.
 func (d *draft) concludeIteration(l *Loop, j ladder.Judgement) {
-	b := &pawl.IterationEnded{
+	d.rule(l, j, d.s.iterationEnd(l, j))
+}
+
+// iterationEnd returns the end of the iteration with a judgement, without what follows from it.
+func (s *State) iterationEnd(l *Loop, j ladder.Judgement) *pawl.IterationEnded {
+	return &pawl.IterationEnded{
 		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.gateCommit(), Conflict: j.Conflict,
 		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.Results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
 		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
 	}
-	d.rule(l, j, b)
 }

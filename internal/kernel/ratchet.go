@@ -39,7 +39,10 @@ func (l *Loop) best() *land.Verified {
 
 // noteOwn records what the monitor needs of an attempt that has ended, and its state if that is the
 // best so far.
-func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
+func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) { l.gen.ratchet = s.ratchetAfter(l, b) }
+
+// ratchetAfter returns what the loop keeps of its attempts when one has ended.
+func (s *State) ratchetAfter(l *Loop, b *pawl.IterationEnded) *ratchet {
 	m := land.Member{}
 	m.Note(l.verdicts(), l.committed(), b.Error)
 	f := &m.Facts
@@ -56,7 +59,17 @@ func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
 		r.history = old.history[max(0, len(old.history)-ladder.Kept+1):]
 	}
 	r.history = append(slices.Clone(r.history), at)
-	l.gen.ratchet = r
+	return r
+}
+
+// recovers reports whether the end of an attempt would change what the monitor says of the attempts to
+// something that the recipe reacts to.
+func (s *State) recovers(l *Loop, b *pawl.IterationEnded) bool {
+	if !l.ratchets() || l.gen.Back != nil {
+		return false
+	}
+	health := monitor.Attempts(s.ratchetAfter(l, b).history).Health
+	return health != l.gen.Health && len(l.Kind.Monitor[string(health)]) > 0
 }
 
 // bestAfter returns the best state of the attempts up to the iteration that ends.

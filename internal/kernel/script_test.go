@@ -26,7 +26,7 @@ import (
 // (open, commit, inspect, reset, close).
 //
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
-// RULE; any of them with broke=TEST+TEST, mended=TEST+TEST, took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
+// RULE; any of them with was=green, broke=TEST+TEST, mended=TEST+TEST, took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
@@ -312,6 +312,9 @@ func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 // judged is a gate's verdict as a rule has it.
 func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Passed: 3, Total: 3, Evidence: blobOf(fmt.Sprint("evidence-", f.ID))}
+	if do, ok := f.Do.(*pawl.RunGate); ok {
+		b.Again = !do.Doubt.IsZero()
+	}
 	if len(r.what) == 0 {
 		return b
 	}
@@ -336,6 +339,7 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	b.Verdict, b.Reason = pawl.Verdict(r.what[0]), strings.Join(rest, " ")
 	b.Error = brief.Fingerprint(r.value("error"))
 	b.Partial, b.RedAtBase = r.says("partial"), r.says("red")
+	b.WasGreen = r.says("was=green") || len(b.Broke) > 0
 	switch r.what[0] {
 	case "fail":
 		slices.Sort(rest)

@@ -34,6 +34,8 @@ type GateRun struct {
 	Effect pawl.Seq // 0 = not under way
 	Tries  int
 	Failed *pawl.Failure // why the last try gave no verdict
+	// Doubted reports that the gate was asked again after it had judged the commit.
+	Doubted bool
 }
 
 // Clone returns a copy that shares nothing that changes; of nil, nil.
@@ -123,6 +125,18 @@ func (r *GateRuns) Requested(gate int, effect pawl.Seq, anew bool) {
 	g.Effect, g.Failed = effect, nil
 	g.Tries++
 	r.set(g)
+}
+
+// Doubt records that a gate that has judged the commit is asked again, and reports whether this is
+// the first time.
+func (r *GateRuns) Doubt(gate int) bool {
+	g := r.Of(gate)
+	if g.Doubted {
+		return false
+	}
+	g.Doubted = true
+	r.set(g)
+	return true
 }
 
 // Fail records that an effect gave no verdict.

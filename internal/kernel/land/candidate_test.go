@@ -113,20 +113,22 @@ func TestGateRuns(t *testing.T) {
 		do   func()
 		want GateRun
 	}{
-		{"requested", func() { r.Requested(3, 7, false) }, GateRun{3, 7, 1, nil}},
-		{"another effect fails", func() { r.Fail(99, why) }, GateRun{3, 7, 1, nil}},
-		{"failed", func() { r.Fail(7, why) }, GateRun{3, 0, 1, why}},
-		{"judged without being asked", func() { r.Judged(3) }, GateRun{3, 0, 1, why}},
-		{"requested again", func() { r.Requested(3, 9, false) }, GateRun{3, 9, 2, nil}},
-		{"judged", func() { r.Judged(3) }, GateRun{3, 0, 2, nil}},
-		{"requested anew", func() { r.Requested(3, 11, true) }, GateRun{3, 11, 1, nil}},
+		{"requested", func() { r.Requested(3, 7, false) }, GateRun{Gate: 3, Effect: 7, Tries: 1}},
+		{"another effect fails", func() { r.Fail(99, why) }, GateRun{Gate: 3, Effect: 7, Tries: 1}},
+		{"failed", func() { r.Fail(7, why) }, GateRun{Gate: 3, Tries: 1, Failed: why}},
+		{"judged without being asked", func() { r.Judged(3) }, GateRun{Gate: 3, Tries: 1, Failed: why}},
+		{"requested again", func() { r.Requested(3, 9, false) }, GateRun{Gate: 3, Effect: 9, Tries: 2}},
+		{"judged", func() { r.Judged(3) }, GateRun{Gate: 3, Tries: 2}},
+		{"requested anew", func() { r.Requested(3, 11, true) }, GateRun{Gate: 3, Effect: 11, Tries: 1}},
+		{"doubted", func() { r.Requested(3, 13, r.Doubt(3)) }, GateRun{Gate: 3, Effect: 13, Tries: 1, Doubted: true}},
+		{"doubted again", func() { r.Requested(3, 15, r.Doubt(3)) }, GateRun{Gate: 3, Effect: 15, Tries: 2, Doubted: true}},
 	} {
 		before, was := r, r.Of(3)
 		if step.do(); r.Of(3) != step.want || before.Of(3) != was {
 			t.Errorf("%s: got %+v, want %+v; what a copy has is %+v", step.name, r.Of(3), step.want, before.Of(3))
 		}
 	}
-	if r.Judged(4); len(r) != 2 || r[0] != (GateRun{1, 5, 1, nil}) {
+	if r.Judged(4); len(r) != 2 || r[0] != (GateRun{Gate: 1, Effect: 5, Tries: 1}) {
 		t.Errorf("the runs are %+v", r)
 	}
 }

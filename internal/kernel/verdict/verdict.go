@@ -180,7 +180,7 @@ func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 		c := &pawl.GateJudged{
 			Gate: b.Gate, Judge: b.Judge, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
 			Passed: b.Passed, Total: b.Total, Broke: b.Broke, Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence, By: b.By,
-			Unanswered: b.Unanswered, Findings: b.Findings,
+			Unanswered: b.Unanswered, Findings: b.Findings, WasGreen: b.WasGreen, Again: b.Again,
 		}
 		if !Passes(b.Verdict) {
 			c.Reason = b.Reason
