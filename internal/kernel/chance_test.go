@@ -218,6 +218,10 @@ func (c *chance) tool(f *pawl.Effect, do *pawl.CallTool) pawl.Answer {
 
 func (c *chance) gate(f *pawl.Effect) pawl.Answer {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Evidence: blobOf(fmt.Sprint("evidence", f.ID))}
+	if do, ok := f.Do.(*pawl.RunGate); ok {
+		b.Again = !do.Doubt.IsZero()
+	}
+	b.WasGreen = c.seed%3 == 0
 	if c.field != nil {
 		defer c.batchGate(f, b)
 	}

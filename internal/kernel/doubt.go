@@ -51,14 +51,14 @@ func (s *State) looksForEvidence() bool {
 // another attempt: to a stronger tier, a council, the end of the loop, or what the recipe says about
 // the health of its attempts. A gate that halts decides alone.
 func (s *State) isDecisive(l *Loop) bool {
+	if verdict.Halt(l.verdicts()) != nil {
+		return false
+	}
 	j := s.withFailure(l, l.withChildren(l.judgement()))
 	b := s.iterationEnd(l, j)
-	r := s.ruling(l, j, b)
-	switch r.Decision {
-	case pawl.DecideEscalate, pawl.DecideCouncil:
+	switch s.ruling(l, j, b).Decision {
+	case pawl.DecideEscalate, pawl.DecideCouncil, pawl.DecideHalt:
 		return true
-	case pawl.DecideHalt:
-		return r.Outcome != pawl.OutcomeHalted
 	}
 	return s.recovers(l, b)
 }

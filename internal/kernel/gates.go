@@ -227,7 +227,8 @@ func (l *Loop) sameTree() *ladder.Attempt {
 }
 
 // judgeCommands requests the command gates of a stage, and reports whether all of them have judged
-// and no verdict is in doubt.
+// and no verdict is in doubt. It is called again after each later stage, whose verdict may be why
+// something rests on an earlier one.
 func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 	done := true
 	for i := range d.s.Settings.Gates {
@@ -420,9 +421,6 @@ func (d *draft) conclude(l *Loop) {
 		return
 	}
 	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {
-		return
-	}
-	if !l.finishing() && !d.settleDoubts(l) { // what came after its stage may be why something rests on a verdict
 		return
 	}
 	d.concludeIteration(l, j)

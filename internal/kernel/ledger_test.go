@@ -31,6 +31,15 @@ type ledger struct {
 	missing  map[string]string           // the programs that required gates lack on the run's base, by gate
 	leftOut  map[string]bool             // gates that are not part of the run
 	signals  signalBook
+	doubted  map[doubt]int // how often gates were asked again
+}
+
+// doubt is a gate that was asked again about a commit.
+type doubt struct {
+	loop      pawl.LoopRef
+	iteration int
+	commit    pawl.CommitHash
+	gate      string
 }
 
 // request is an effect as it was stored, and the transcript that its session sends with it.
@@ -162,6 +171,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		})
 	case *pawl.IterationEnded:
 		g.decided(s.Loop(e.Loop), e, b)
+		g.rests(s, e, b)
 	case *pawl.Escalated:
 		if b.To <= b.From {
 			g.t.Fatalf("event %d escalates from %d to %d", e.Seq, b.From, b.To)
@@ -211,6 +221,42 @@ func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	}
 }
 
+// asksAgain checks that a gate is asked again about a candidate only after it failed with a full report,
+// and a bounded number of times.
+func (g *ledger) asksAgain(s *State, f *pawl.Effect, do *pawl.RunGate) {
+	l := s.Loop(f.Loop)
+	if l.gen.batch != nil {
+		return
+	}
+	i := slices.IndexFunc(g.verdicts[f.Loop], func(v *pawl.GateJudged) bool { return v.Gate == do.Gate })
+	if i < 0 || s.Settings.Evidence == "" || s.Settings.Evidence == pawl.EvidenceOff || !do.FailsNew {
+		g.t.Fatalf("effect %d asks gate %s again", f.ID, do.Gate)
+	}
+	if v := g.verdicts[f.Loop][i]; v.Again || v.Partial || verdict.Passes(v.Verdict) || v.Kind != pawl.GateTests || v.Evidence != do.Doubt {
+		g.t.Fatalf("effect %d asks gate %s again, which said %s", f.ID, do.Gate, mustJSON(g.t, v))
+	}
+	at := doubt{f.Loop, f.Place.Iteration, do.Commit, do.Gate}
+	if g.doubted[at]++; g.doubted[at] > gateTries {
+		g.t.Fatalf("effect %d asks gate %s again for the %dth time", f.ID, do.Gate, g.doubted[at])
+	}
+}
+
+// rests checks that no more than another attempt follows from a test gate's first answer.
+func (g *ledger) rests(s *State, e pawl.Event, b *pawl.IterationEnded) {
+	more := b.Decision == pawl.DecideEscalate || b.Decision == pawl.DecideCouncil || b.Decision == pawl.DecideHalt
+	if !more || !s.looksForEvidence() || b.Conflict || verdict.Halt(g.verdicts[e.Loop]) != nil {
+		return
+	}
+	for _, v := range g.verdicts[e.Loop] {
+		if v.Kind != pawl.GateTests || v.Again || v.Partial || verdict.Passes(v.Verdict) {
+			continue
+		}
+		if g.doubted[doubt{e.Loop, b.N, b.Commit, v.Gate}] == 0 {
+			g.t.Fatalf("event %d decides %s after the first answer %s", e.Seq, b.Decision, mustJSON(g.t, v))
+		}
+	}
+}
+
 func (g *ledger) turn(b *pawl.ModelReplied) {
 	for _, f := range g.open {
 		if f.ID == b.Effect {
@@ -226,12 +272,15 @@ func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.asked == nil {
 		g.asked, g.turns, g.caps, g.sent = map[pawl.Seq]request{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}
 		g.verdicts, g.kept = map[pawl.LoopRef][]*pawl.GateJudged{}, map[seat][]*pawl.GateJudged{}
-		g.missing, g.leftOut = map[string]string{}, map[string]bool{}
+		g.missing, g.leftOut, g.doubted = map[string]string{}, map[string]bool{}, map[doubt]int{}
 	}
 	f := s.Find(e.Seq)
 	g.open = append(g.open, f)
 	now := transcript(f)
 	g.asked[e.Seq] = request{b.Effect, now}
+	if do, ok := b.Effect.Do.(*pawl.RunGate); ok && !do.Doubt.IsZero() {
+		g.asksAgain(s, f, do)
+	}
 	if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
 		g.reserved = g.reserved.Add(budget.Purse{Money: do.Reserved, Tokens: do.ReservedTokens})
 		at := seat{f.Loop, f.Session}
