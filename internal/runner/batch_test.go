@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -228,6 +229,48 @@ func TestBrokeAndMended(t *testing.T) {
 		"the earlier report on this commit": {Gate: "tests", Commit: commit, Doubt: pawl.HashOf([]byte("gone"))}} {
 		if f := w.fails(t, do); f.Code != pawl.FailDefect || !strings.Contains(f.Message, "read "+what) {
 			t.Errorf("failed with %+v", f)
+		}
+	}
+}
+
+// A gate that is asked again says so, and which tests are flaky. The one that the candidate added fails
+// it; the one that the base has does not. Every second run of this gate's tests fails.
+func TestAskedAgain(t *testing.T) {
+	w := MustWorld(t, map[string]string{"test.sh": tap("old", "other")})
+	w.MustOpen(t)
+	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "sh test.sh", Report: pawl.ReportTAP})
+	base := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true})
+
+	odd := filepath.Join(t.TempDir(), "odd")
+	everySecond := func(fails, passes string) string {
+		return fmt.Sprintf("if rm '%s' 2>/dev/null; then %s; else touch '%s'; %s; fi\n", odd, passes, odd, fails)
+	}
+	ask := func(tests string, doubt pawl.Hash, failsNew bool) *pawl.GateJudged {
+		MustWrite(t, w.dir("test.sh"), tests)
+		return must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.MustCandidate(t), Base: base.Evidence, Doubt: doubt, FailsNew: failsNew})
+	}
+	old := everySecond(tap("not old", "other"), tap("old", "other"))
+	first := ask(old, pawl.Hash{}, false)
+	if first.Verdict != pawl.VerdictFail || !first.WasGreen || first.Again || len(first.Flaky) > 0 || len(first.Broke) > 0 {
+		t.Errorf("a test that was green fails: %+v", first)
+	}
+	second := ask(old, first.Evidence, true)
+	if d := cmp.Diff([]string{"old"}, second.Flaky); d != "" || second.Verdict != pawl.VerdictPass || second.WasGreen || !second.Again || second.Failing != 0 || second.Error != 0 {
+		t.Errorf("it passes now: %+v: %s", second, d)
+	}
+
+	added := everySecond(tap("old", "other", "not new"), tap("old", "other", "new"))
+	for _, failsNew := range []bool{true, false} {
+		first = ask(added, pawl.Hash{}, false)
+		if first.Verdict != pawl.VerdictFail || first.WasGreen || first.Again {
+			t.Errorf("a new test fails: %+v", first)
+		}
+		second = ask(added, first.Evidence, failsNew)
+		if d := cmp.Diff([]string{"new"}, second.Flaky); d != "" || (second.Verdict == pawl.VerdictFail) != failsNew || second.WasGreen || !second.Again {
+			t.Errorf("it passes now, and new tests fail: %t: %+v: %s", failsNew, second, d)
+		}
+		if failsNew && (second.Failing != first.Failing || !strings.Contains(second.Reason, "new is new and flaky: it failed once and passed once on the same commit")) {
+			t.Errorf("it says %q, and its fingerprint is %x", second.Reason, second.Failing)
 		}
 	}
 }
