@@ -28,6 +28,7 @@ func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string) {
 		if g.Kind == pawl.GateTests {
 			w.inventory(g.Name, own)
 			w.proof(g.Name, own)
+			w.flaky(own)
 		}
 		w.expectations(&g, own)
 	}
@@ -137,9 +138,14 @@ func (w *weighing) files(name string) []string {
 			break
 		}
 	}
+	return inPlace(name, found)
+}
+
+// inPlace returns those of the files that the name of a test says it is in, or all of them.
+func inPlace(name string, files []string) []string {
 	place, _ := report.Split(name)
 	var near []string
-	for _, p := range found {
+	for _, p := range files {
 		if place != "" && (strings.Contains(place, p) || strings.HasSuffix(place, path.Dir(p))) {
 			near = append(near, p)
 		}
@@ -147,7 +153,7 @@ func (w *weighing) files(name string) []string {
 	if len(near) > 0 {
 		return near
 	}
-	return found
+	return files
 }
 
 func (w *weighing) pathOf(name string) string {
@@ -224,6 +230,30 @@ func (w *weighing) addedIn(tests []string) string {
 		}
 	}
 	return ""
+}
+
+// flaky raises the flaky tests that the candidate added or changed. A gate excuses those that the base
+// has; what made one of them flaky may be the candidate.
+func (w *weighing) flaky(own *pawl.GateReport) {
+	for _, name := range own.Flaky {
+		for _, p := range w.addedAs(name) {
+			w.raise(pawl.Finding{Kind: pawl.FindFlaky, Path: p, Tests: []string{name},
+				Text: "a test that is new or changed failed once and passed once on the same commit", Detail: w.diffOf(p)})
+		}
+	}
+}
+
+// addedAs returns the files with an added or changed test that a report may give this name. If there
+// are several, those that the name says it is in.
+func (w *weighing) addedAs(name string) []string {
+	names := namesOf(name)
+	var found []string
+	for _, t := range w.added {
+		if slices.Contains(names, t.Name) && !slices.Contains(found, t.Path) {
+			found = append(found, t.Path)
+		}
+	}
+	return inPlace(name, found)
 }
 
 // failing returns the tests that fail, without those that only stand for their parts.
