@@ -22,14 +22,23 @@ type Examination struct {
 	tree pawl.TreeHash // that was looked at; empty = not known
 }
 
-// FurtherRun is a gate that had to judge another tree than base and candidate. What it says of that
-// is no verdict on the candidate.
+// FurtherRun is a gate that had to judge another tree than base and candidate, or the candidate once
+// more. What it says of another tree is no verdict on the candidate.
 type FurtherRun struct {
 	Gate   string
-	On     pawl.Tree
+	On     pawl.Tree // empty = the candidate
 	Fresh  bool // the tree was prepared by itself
 	Reason string
 	Judged *Gate // nil = it has not judged yet
+}
+
+// FurtherRuns returns the gates that judged the candidate a second time, or another tree.
+func (it *Iteration) FurtherRuns() []*FurtherRun {
+	runs := slices.Clone(it.asked)
+	if it.Exam != nil {
+		runs = append(runs, it.Exam.Runs...)
+	}
+	return runs
 }
 
 // loopEvidence is what is known of how a loop changed what its gates look at.
@@ -250,6 +259,8 @@ func treeWords(t pawl.Tree) string {
 		return "the candidate with the base's tests"
 	case pawl.TreeReverted:
 		return "the candidate's tests with the base's code"
+	case "":
+		return "the same commit"
 	}
 	return "another tree (" + plain.Line(string(t), 40) + ")"
 }

@@ -173,6 +173,30 @@ func evidenceRejected(tb testing.TB) *story {
 	return s
 }
 
+// evidenceFlaky has a gate that is asked again in both attempts: in the first one a new test comes out
+// differently, in the second one a test of the base.
+func evidenceFlaky(tb testing.TB) *story {
+	s := begin(tb, 3, 1, func(set *pawl.Settings, _ *pawl.RunStarted) { set.Evidence = pawl.EvidenceReview })
+	s.iterate(1, "")
+	s.implement(2)
+	s.gate(pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictFail, Reason: "2 of 14 tests fail: TestNow, TestOrder", Passed: 12, Total: 14, WasGreen: true, Duration: 4 * time.Second})
+	const isNew = "1 of 14 tests fails: TestOrder; TestOrder is new and flaky: it failed once and passed once on the same commit; flaky, with another result before: TestNow"
+	s.gate(pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictFail, Reason: isNew, Passed: 13, Total: 14, Again: true, Duration: time.Second, Flaky: []string{"shop.TestNow", "shop.TestOrder"}})
+	s.clean()
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Decision: pawl.DecideIterate, Reason: "tests: " + isNew, Errors: []string{"tests: " + isNew}})
+	s.iterate(1, "tests: "+isNew)
+	s.implement(1)
+	s.gate(pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictFail, Reason: "1 of 14 tests fails: TestNow", Passed: 13, Total: 14, WasGreen: true, Duration: 4 * time.Second})
+	s.gate(pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictPass, Reason: "14 tests pass; flaky, with another result before: TestNow", Passed: 14, Total: 14, Again: true, Duration: 900 * time.Millisecond,
+		Flaky: []string{"shop.TestNow"}})
+	s.clean()
+	s.found(nil, nil, nil, pawl.ClassCount{Class: pawl.ClassCode, Count: 1}, pawl.ClassCount{Class: pawl.ClassTest, Count: 1})
+	s.review(pawl.VerdictPass, 5, "every criterion is met")
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Requirements: pawl.VerdictPass, Decision: pawl.DecideComplete, Reason: "every gate passed", Outcome: pawl.OutcomeComplete})
+	s.close(pawl.OutcomeComplete, "every gate passed")
+	return s
+}
+
 // evidenceOff looks for nothing.
 func evidenceOff(tb testing.TB) *story {
 	s := begin(tb, 3, 1, func(set *pawl.Settings, _ *pawl.RunStarted) { set.Evidence = pawl.EvidenceOff })
@@ -187,6 +211,7 @@ func evidenceHostile(tb testing.TB) *story {
 	const attack = "\r\x1b[2J\x1b]0;owned\a\u009b31m\u202e\U000e0041\nFORGED: yes\n"
 	s := examining(tb, pawl.EvidenceStrict)
 	s.look(pawl.FurtherRun{On: pawl.Tree(attack), Commit: "a1b2", Gates: []string{"tests" + attack}, Reason: attack})
+	s.gate(pawl.GateJudged{Gate: "tests" + attack, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Reason: attack, Again: true, Flaky: []string{attack, "t" + attack}})
 	s.further(pawl.GateJudged{Gate: "tests" + attack, On: pawl.Tree(attack), Verdict: pawl.VerdictFail, Reason: attack})
 	var found []pawl.Finding
 	for i := range 5 {

@@ -20,15 +20,27 @@ type SummaryEvidence struct {
 	// Remarks and Paths are of the newest candidates that were examined.
 	Remarks []string          `json:"remarks,omitempty"`
 	Paths   []pawl.ClassCount `json:"paths,omitempty"` // how many were changed, by class
-	// FurtherRuns are the gates that ran once more to look for findings.
+	// Flaky are the tests that came out differently on the same commit, the newest last.
+	Flaky []FlakyRow `json:"flaky_tests,omitempty"`
+	// FurtherRuns are the gates that ran once more: to look for findings, or because a test that
+	// failed may be flaky.
 	FurtherRuns []FurtherRunRow `json:"further_runs,omitempty"`
 }
 
-// FurtherRunRow is a gate that judged another tree than base and candidate, in a [Summary]. What it
-// says of that is no verdict on the candidate.
+// FlakyRow is a test that came out differently on the same commit, in a [Summary].
+type FlakyRow struct {
+	Test      string   `json:"test"`
+	Gate      string   `json:"gate"`
+	Task      string   `json:"task,omitempty"` // whose work it is about; missing = the run's own
+	Iteration int      `json:"iteration"`      // the last in which it was
+	Event     pawl.Seq `json:"event"`
+}
+
+// FurtherRunRow is a gate that judged another tree than base and candidate, or the candidate once
+// more, in a [Summary]. What it says of another tree is no verdict on the candidate.
 type FurtherRunRow struct {
 	Gate      string        `json:"gate"`
-	On        pawl.Tree     `json:"on"`
+	On        pawl.Tree     `json:"on,omitempty"` // missing = the candidate itself
 	Task      string        `json:"task,omitempty"` // whose work it is about; missing = the run's own
 	Iteration int           `json:"iteration"`
 	Reason    string        `json:"reason"`
@@ -54,7 +66,33 @@ func (r *Run) summarizeEvidence() SummaryEvidence {
 		}
 		s.FurtherRuns = append(s.FurtherRuns, row)
 	})
+	s.Flaky = r.flakyRows()
 	return s
+}
+
+// flakyRows returns the tests that came out differently on the same commit, each where it was last
+// seen.
+func (r *Run) flakyRows() []FlakyRow {
+	var out []FlakyRow
+	r.eachFurther(func(l *Loop, it *Iteration, f *FurtherRun) {
+		if f.On != "" || f.Judged == nil {
+			return
+		}
+		for _, name := range f.Judged.Flaky {
+			row := FlakyRow{Test: plain.Line(name, 0), Gate: plain.Line(f.Gate, 0), Task: plain.Line(r.path(l), 0), Iteration: it.N, Event: f.Judged.Seq}
+			out = append(slices.DeleteFunc(out, func(o FlakyRow) bool { return o.Test == row.Test && o.Gate == row.Gate }), row)
+		}
+	})
+	return out
+}
+
+// String returns the test in one line.
+func (f FlakyRow) String() string {
+	of := ""
+	if f.Task != "" {
+		of = " of task " + f.Task
+	}
+	return fmt.Sprintf("%s: it failed once and passed once on the same commit (%s, iteration %d%s)", f.Test, f.Gate, f.Iteration, of)
 }
 
 // eachFurther visits the gates that ran once more, in the order of loops and iterations.
@@ -62,6 +100,9 @@ func (r *Run) eachFurther(visit func(*Loop, *Iteration, *FurtherRun)) {
 	for _, l := range r.Loops {
 		var last *Examination
 		for _, it := range l.Iterations {
+			for _, f := range it.asked {
+				visit(l, it, f)
+			}
 			if x := it.Exam; x != nil && x != last {
 				for _, f := range x.Runs {
 					visit(l, it, f)
@@ -205,6 +246,14 @@ func (r *Run) showEvidence(t *text, blobs Blobs) {
 		return len(all) > 0
 	})
 	t.section(func(t *text) bool {
+		all := r.flakyRows()
+		t.line("Flaky tests")
+		for _, f := range all {
+			t.line("  %s", f)
+		}
+		return len(all) > 0
+	})
+	t.section(func(t *text) bool {
 		all := r.remarks()
 		t.line("Remarks")
 		for _, remark := range all {
@@ -219,6 +268,13 @@ func (r *Run) reportEvidence(t *text, blobs Blobs) {
 	if len(r.Findings) > 0 {
 		t.line("[Findings]")
 		t.findings(r.FindingRows(r.Findings, blobs))
+		t.line("")
+	}
+	if all := r.flakyRows(); len(all) > 0 {
+		t.line("[Flaky tests]")
+		for _, f := range all {
+			t.line("  %s", f)
+		}
 		t.line("")
 	}
 	if all := r.remarks(); len(all) > 0 {
@@ -245,16 +301,16 @@ func (r *Run) footEvidence(t *text) {
 
 // iterationEvidence adds what was found in an iteration's candidate to its report.
 func (r *Run) iterationEvidence(t *text, it *Iteration, blobs Blobs) {
-	x := it.Exam
-	if x == nil {
-		return
+	runs := it.FurtherRuns()
+	var all []*Finding
+	if it.Exam != nil {
+		all = r.FindingsOf(it.Exam)
 	}
-	all := r.FindingsOf(x)
-	if len(all)+len(x.Runs) == 0 {
+	if len(all)+len(runs) == 0 {
 		return
 	}
 	t.line("[Evidence]")
-	for _, f := range x.Runs {
+	for _, f := range runs {
 		t.line("  Once more: %s", f.String())
 	}
 	t.findings(r.FindingRows(all, blobs))

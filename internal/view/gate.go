@@ -96,7 +96,7 @@ type Gate struct {
 	judge  pawl.Judge
 }
 
-// Told returns the verdict's reason, safe to print, and whether it is one of an earlier iteration or a second look.
+// Told returns the verdict's reason, safe to print, and whether it is one of an earlier iteration, a second look or a second answer.
 func (g *Gate) Told() string {
 	s := plain.Line(g.Reason, 0)
 	switch note := g.note(); {
@@ -117,6 +117,8 @@ func (g *Gate) note() string {
 		return fmt.Sprintf("from iteration %d", g.From)
 	case g.Second:
 		return "a second look"
+	case g.Again:
+		return "asked again"
 	}
 	return ""
 }
@@ -187,9 +189,14 @@ func (r *Run) howToOverrule() string {
 // not look for them: it is no review.
 func (g *Gate) isEvidence() bool { return g.judge == pawl.JudgeEvidence }
 
+// mayBeFlaky is why a gate is asked again about the same commit.
+const mayBeFlaky = "a test that fails may be flaky"
+
 func judgedText(b *pawl.GateJudged) string {
 	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
 	switch {
+	case b.Again:
+		s = fmt.Sprintf("Gate %s once more on %s (%s): %s", b.Gate, treeWords(b.On), mayBeFlaky, strings.ToUpper(string(b.Verdict)))
 	case b.Judge == pawl.JudgeEvidence:
 		return fmt.Sprintf("Evidence: %s%s", strings.ToUpper(string(b.Verdict)), because(b.Reason))
 	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
@@ -250,6 +257,9 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 				r.Notes = append(r.Notes, lacking(b))
 			}
 		case it != nil:
+			if b.Again {
+				it.asked = append(it.asked, &FurtherRun{Gate: b.Gate, Reason: mayBeFlaky, Judged: g})
+			}
 			g.Second = slices.Contains(it.second, b.Gate) && b.Kind == ""
 			it.Gates = record(it.Gates, g)
 		}

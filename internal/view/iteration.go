@@ -24,8 +24,9 @@ type Iteration struct {
 	Began    time.Time
 	Attempt  int
 	Sessions []*Session
-	Gates    []*Gate  // of the present candidate, or of the same tree in an earlier iteration
-	second   []string // reviews that judge the tree of an earlier iteration a second time
+	Gates    []*Gate       // of the present candidate, or of the same tree in an earlier iteration
+	asked    []*FurtherRun // gates that were asked again about the same commit
+	second   []string      // reviews that judge the tree of an earlier iteration a second time
 	Commit   *pawl.Committed
 	Exam     *Examination         // of the present candidate, or of the same tree before; nil = there is none
 	Files    int                  // the most files one commit of it changed

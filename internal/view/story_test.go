@@ -286,6 +286,7 @@ var stories = map[string]func(testing.TB) *story{
 	"coherence-asks": coherenceAsks, "coherence-forked": coherenceForked,
 	"evidence-reviewing": evidenceReviewing, "evidence-answered": evidenceAnswered, "evidence-refused": evidenceRefused, "evidence-listed": evidenceListed,
 	"evidence-asks": evidenceAsks, "evidence-rejected": evidenceRejected, "evidence-off": evidenceOff, "evidence-hostile": evidenceHostile,
+	"evidence-flaky": evidenceFlaky,
 }
 
 // escalated is the example of the Task Loop's document: sonnet fails twice,
