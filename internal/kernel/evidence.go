@@ -273,12 +273,12 @@ func fingerprintOf(open []exam.Entry) uint64 {
 // reviewFindings records what a reviewer answered for findings, and fails its verdict if it would
 // pass with findings that nobody accepted.
 func (d *draft) reviewFindings(l *Loop, b *pawl.GateJudged, f pawl.Facts) {
-	quote := ""
 	for i, fact := range f {
 		if fact.Name != "accepted" && fact.Name != "refused" {
 			continue
 		}
-		if quote = ""; i+1 < len(f) && (f[i+1].Name == "quote" || f[i+1].Name == "why") {
+		quote := ""
+		if i+1 < len(f) && (f[i+1].Name == "quote" || f[i+1].Name == "why") {
 			quote = brief.Cut(f[i+1].Value, 160)
 		}
 		d.answerFinding(l, b.Gate, fact.Value, fact.Name == "accepted", quote)

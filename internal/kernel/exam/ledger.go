@@ -60,8 +60,8 @@ func (g *Ledger) change(id string, to func(*Entry)) {
 }
 
 // Find returns the ID of the finding with this content; empty if it is not kept.
-func (g *Ledger) Find(print uint64) string {
-	if i := slices.IndexFunc(g.entries, func(e Entry) bool { return e.Print == print }); i >= 0 {
+func (g *Ledger) Find(content uint64) string {
+	if i := slices.IndexFunc(g.entries, func(e Entry) bool { return e.Print == content }); i >= 0 {
 		return g.entries[i].ID
 	}
 	return ""
