@@ -54,8 +54,10 @@ type Survey struct {
 	tests   map[string][]string // paths of changed test files of the base, by the names of their tests
 	kept    map[string][]string // the same of the candidate
 	unread  bool                // a changed test file is in no language that is known
-	found   []pawl.Finding
-	remarks []string
+	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
+	regrouped map[string]bool
+	found     []pawl.Finding
+	remarks   []string
 }
 
 // expected are the classes of which the base's files are put over a candidate's code.
@@ -186,6 +188,15 @@ func (s *Survey) readTests() {
 		}
 	}
 	s.changes, s.added = source.Compare(old, now), source.Added(old, now)
+	s.regrouped = map[string]bool{}
+	for name, files := range s.tests {
+		gone := slices.ContainsFunc(s.changes, func(c source.Change) bool { return c.Kind == pawl.FindRemovedTest && c.Test == name })
+		for _, p := range files {
+			if !gone && !slices.Contains(s.kept[name], p) {
+				s.regrouped[p] = true
+			}
+		}
+	}
 	old, now = nil, nil
 	for _, f := range s.c.Files {
 		if f.Old.Data != nil && f.New.Data != nil && !s.has(f.Path, pawl.ClassTest, pawl.ClassSupport) {

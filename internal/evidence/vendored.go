@@ -20,7 +20,7 @@ func (s *Survey) vendored() {
 	packages := map[string][]*pawl.FileChange{}
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if !s.has(f.Path, pawl.ClassVendored) || path.Base(f.Path) == cargoChecksums || path.Base(f.Path) == "modules.txt" {
+		if !s.has(f.Path, pawl.ClassVendored) || path.Base(f.Path) == cargoChecksums || s.isList(f) {
 			continue
 		}
 		name := s.packageOf(f.Path)
@@ -42,6 +42,12 @@ func (s *Survey) vendored() {
 			s.raise(pawl.Finding{Kind: pawl.FindVendored, Path: f.Path, Text: "the copy of another project changed, and its version in the lock did not", Detail: diff(f)})
 		}
 	}
+}
+
+// isList reports whether a file of a vendor folder lists what is in it.
+func (s *Survey) isList(f *pawl.FileChange) bool {
+	base := path.Base(f.Path)
+	return base == "modules.txt" || slices.Contains(vendorFolders, path.Base(path.Dir(f.Path))) && slices.Contains([]string{".txt", ".lock", ".json", ".toml", ".yaml"}, path.Ext(base))
 }
 
 // vendorFolders are the folders below which each package has one of its own.
@@ -144,7 +150,8 @@ func (s *Survey) locked(name string) bool {
 	}
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if path.Base(f.Path) != "modules.txt" && !s.has(f.Path, pawl.ClassDependency) {
+		listed := slices.Contains(vendorFolders, path.Base(path.Dir(f.Path))) // such as vendor/vendor.txt
+		if !listed && !s.has(f.Path, pawl.ClassDependency) {
 			continue
 		}
 		if namesIn(f.New.Data, f.Old.Data, base) {

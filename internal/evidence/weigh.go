@@ -178,6 +178,9 @@ func (s *Survey) newTests(own, base *pawl.GateReport) []string {
 	}
 	var out []string
 	for _, t := range own.Tests {
+		if s.takesPlace(t.Name) {
+			continue
+		}
 		if name := local(t.Name); t.Status == pawl.TestPass && !report.IsWhole(t.Name) && !had[name] && (isAdded(added, t.Name) || s.unread) {
 			out = append(out, t.Name)
 		}
@@ -188,6 +191,19 @@ func (s *Survey) newTests(own, base *pawl.GateReport) []string {
 		}
 	}
 	return out
+}
+
+// takesPlace reports whether a test is in a file that lost tests of which nothing says that they are gone: it
+// is what they were regrouped into.
+func (s *Survey) takesPlace(name string) bool {
+	for _, n := range namesOf(name) {
+		for _, p := range s.kept[n] {
+			if s.regrouped[p] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isAdded(added map[string]bool, name string) bool {
@@ -354,6 +370,12 @@ func (w *weighing) near(name string, files []string) []string {
 	return files
 }
 
+// unbuilt reports whether a gate that has results of tests on the candidate has none on another tree: it
+// did not get as far as running them.
+func unbuilt(own, there *pawl.GateReport) bool {
+	return own.Passed+own.Failed > 0 && there.Passed+there.Failed == 0
+}
+
 // compareInputs looks whether changed gate inputs are why a gate says something else.
 func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) {
 	inputs := w.touched(nil, pawl.ClassGateInput)
@@ -386,7 +408,7 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
 		}
 	}
-	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) {
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0 && !unbuilt(own, there)) {
 		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
 	}
 	if why == "" {
