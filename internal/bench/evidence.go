@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/engine"
 	"pawl/internal/evidence"
 	"pawl/internal/evidence/corpus"
 	"pawl/internal/runner"
@@ -118,6 +119,9 @@ func (s *EvidenceSide) count(x *corpus.Entry, r *EvidenceEntry) {
 func examineEntry(ctx context.Context, dir string, x *corpus.Entry) EvidenceEntry {
 	r := EvidenceEntry{Name: x.Name, Side: x.Side, HeldOut: x.HeldOut}
 	report, err := findIn(ctx, dir, x)
+	for try := 1; needsChance(x, report) && try < flakyTries && ctx.Err() == nil; try++ {
+		report, err = findIn(ctx, dir, x)
+	}
 	if err != nil {
 		r.Problem, r.wrong = err.Error(), true
 		return r
@@ -145,6 +149,29 @@ func examineEntry(ctx context.Context, dir string, x *corpus.Entry) EvidenceEntr
 		r.wrong, r.Missing = len(r.Found) > 0, nil
 	}
 	return r
+}
+
+// flakyTries bounds how often an entry with a flaky test is examined until the test shows that it is
+// flaky. One that fails every second time shows it in one of four runs: it has to fail, and then to pass
+// when the gate is asked again.
+const flakyTries = 32
+
+// needsChance reports whether an entry has a flaky test that has not been found yet. The report is nil if
+// there is none, as if the test failed twice.
+func needsChance(x *corpus.Entry, report *pawl.EvidenceReport) bool {
+	return slices.ContainsFunc(x.Findings, func(want corpus.Finding) bool { return want.Kind == pawl.FindFlaky }) &&
+		(report == nil || !slices.ContainsFunc(report.Findings, func(f pawl.Finding) bool { return f.Kind == pawl.FindFlaky }))
+}
+
+// newFlaky returns what a gate says that fails because new tests are flaky, as findings.
+func newFlaky(r *pawl.GateReport) []pawl.Finding {
+	var out []pawl.Finding
+	for _, t := range r.Tests {
+		if t.Status == pawl.TestFail && slices.Contains(r.Flaky, t.Name) {
+			out = append(out, pawl.Finding{Kind: pawl.FindFlaky, Tests: []string{t.Name}, Text: r.Reason})
+		}
+	}
+	return out
 }
 
 // isThat reports whether a finding makes somebody look at what an entry wants to be found: it is about
@@ -197,14 +224,20 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 			if len(b.Runs) > 0 {
 				continue
 			}
-			data, err := e.Blob(ctx, info.ID, b.Evidence)
-			if err != nil {
-				return nil, err
-			}
 			var report pawl.EvidenceReport
-			return &report, json.Unmarshal(data, &report)
+			return &report, readBlob(ctx, e, info.ID, b.Evidence, &report)
 		case *pawl.GateJudged:
 			said = append(said, fmt.Sprintf("%s %s: %s", b.Gate, b.Verdict, b.Reason))
+			if !b.Again {
+				continue
+			}
+			var judged pawl.GateReport
+			if err := readBlob(ctx, e, info.ID, b.Evidence, &judged); err != nil {
+				return nil, err
+			}
+			if found := newFlaky(&judged); len(found) > 0 {
+				return &pawl.EvidenceReport{Findings: found}, nil
+			}
 		case *pawl.EffectFailed:
 			said = append(said, b.Failure.Message)
 		case *pawl.RunEnded:
@@ -212,6 +245,15 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 		}
 	}
 	return nil, ctx.Err()
+}
+
+// readBlob decodes a JSON document of a run.
+func readBlob(ctx context.Context, e *engine.Engine, run pawl.RunID, h pawl.Hash, into any) error {
+	data, err := e.Blob(ctx, run, h)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }
 
 // foundSecrets returns the secrets in a file.
@@ -268,6 +310,7 @@ func entryRun(x *corpus.Entry) pawl.RunSpec {
 	spec.Recipe.Kinds[0].Steps[0].Tools = []string{"run"}
 	spec.Recipe.Kinds[0].Gates = []pawl.Stage{{Name: "quality", Commands: []string{"*"}}}
 	spec.Settings.Evidence = pawl.EvidenceReview
+	spec.Settings.Limits.Iterations, spec.Settings.HaltOn = 1, []pawl.HaltCondition{pawl.HaltIterations}
 	for _, g := range x.Gates {
 		kind := pawl.GateTests
 		if g.Name != "tests" && g.Name != "check" {
