@@ -56,7 +56,7 @@ func TestEvidencePage(t *testing.T) {
 		has(fmt.Sprintf("\n| %s | `%s` | ", s.Words(), s))
 	}
 	var shown strings.Builder
-	for _, name := range []string{"evidence-reviewing", "evidence-answered", "evidence-asks"} {
+	for _, name := range []string{"evidence-reviewing", "evidence-answered", "evidence-asks", "evidence-flaky"} {
 		s := stories[name](t)
 		r := fold(s.events)
 		shown.WriteString(Show(r, s.read) + QuestionsText(Questions(r, r.Updated.Add(time.Hour), s.read)))
@@ -65,7 +65,7 @@ func TestEvidencePage(t *testing.T) {
 		}
 	}
 	blocks := strings.Split(page, "\n```\n")
-	if len(blocks) != 9 {
+	if len(blocks) != 11 {
 		t.Fatalf("%d parts", len(blocks))
 	}
 	for i := 1; i < len(blocks); i += 2 {
