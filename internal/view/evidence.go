@@ -27,7 +27,7 @@ type Examination struct {
 type FurtherRun struct {
 	Gate   string
 	On     pawl.Tree // empty = the candidate
-	Fresh  bool // the tree was prepared by itself
+	Fresh  bool      // the tree was prepared by itself
 	Reason string
 	Judged *Gate // nil = it has not judged yet
 }

@@ -40,7 +40,7 @@ type FlakyRow struct {
 // more, in a [Summary]. What it says of another tree is no verdict on the candidate.
 type FurtherRunRow struct {
 	Gate      string        `json:"gate"`
-	On        pawl.Tree     `json:"on,omitempty"` // missing = the candidate itself
+	On        pawl.Tree     `json:"on,omitempty"`   // missing = the candidate itself
 	Task      string        `json:"task,omitempty"` // whose work it is about; missing = the run's own
 	Iteration int           `json:"iteration"`
 	Reason    string        `json:"reason"`
