@@ -62,6 +62,9 @@ func (r *Runner) change(ctx context.Context, job driver.Job, do *pawl.Examine) (
 				commit = do.Base
 			}
 			data, err := r.Spaces.FileAt(ctx, pawl.TreeHash(commit), path)
+			if pawl.CodeOf(err) == pawl.CodeInvalid { // it is a folder: a command may name one
+				return nil
+			}
 			*readErr = errors.Join(*readErr, err)
 			return data
 		},
