@@ -66,7 +66,28 @@ type GateRoom struct {
 	// Prepared is the key of what was prepared for this checkout; empty = nothing was. In a
 	// base room it must be prepared for all runs.
 	Prepared string
-	Limits   RoomLimits
+	// Over are files that are laid over the checkout: where they are, it has nothing else. A base
+	// room has none, and no Folders.
+	Over []RoomFile
+	// Folders are what commands see besides, outside of the work tree. A room that shows
+	// everything where it is cannot have any: see [Rooms].
+	Folders []RoomFolder
+	Limits  RoomLimits
+}
+
+// RoomFile is a file that a room has for as long as it is open.
+type RoomFile struct {
+	Path       string `json:"path"` // with slashes, relative to the folder that it is in
+	Data       []byte `json:"data"`
+	Executable bool   `json:"executable,omitempty"`
+}
+
+// RoomFolder is a folder of a room's own, at an absolute path such as "/tests".
+type RoomFolder struct {
+	Path string
+	// Files are what is in it, and nobody can change; nil = it is empty, and commands may write to
+	// it.
+	Files []RoomFile
 }
 
 // RoomLimits bound what the commands of one room use together. A field that is zero

@@ -55,6 +55,8 @@ type Description struct {
 	// is, what commands may write to, what they may read beside that and the system's own,
 	// and what they may not write to all the same.
 	Writable, Readable, Protected []string
+	// Own are folders in memory besides [Writable] that commands in a confined room may write to.
+	Own []string
 	// Environ is the whole environment but for what a command adds.
 	Environ []string
 	// Dir is the work tree's folder as commands see it, and Tree as this process

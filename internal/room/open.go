@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"pawl"
@@ -18,6 +19,9 @@ type content struct {
 	tree  string  // a worktree's folder, which commands write to
 	joint *joined // what is joined in that folder; nil when it is just files
 	work  []Layer // or the layers of one, the strongest first
+	over  []Layer // what is laid over these
+
+	folders []pawl.RoomFolder // what commands see outside of the work tree
 
 	home       bool    // it is kept
 	homeLayers []Layer // what is below it
@@ -98,6 +102,11 @@ func (x *room) confined(d *Description, host Host, c content) error {
 		}
 		own = appendVisible(own, path)
 	}
+	folders, err := x.ownFolders(d, c.folders)
+	if err != nil {
+		return err
+	}
+	own = append(own, folders...)
 	work, err := x.workTree(d, c)
 	if err != nil {
 		return err
@@ -126,6 +135,27 @@ func (x *room) confined(d *Description, host Host, c content) error {
 	return x.throughProxy(d, host)
 }
 
+// ownFolders are the folders of the room's own, outside of the work tree.
+func (x *room) ownFolders(d *Description, folders []pawl.RoomFolder) ([]Mount, error) {
+	var out []Mount
+	for i, f := range folders {
+		if !filepath.IsAbs(f.Path) || filepath.Clean(f.Path) != f.Path || inSystem(f.Path) || slices.ContainsFunc(Writable(), func(w string) bool { return contains(w, f.Path) || contains(f.Path, w) }) {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "%q cannot be a folder of a room", f.Path)
+		}
+		if f.Files == nil {
+			d.Own = append(d.Own, f.Path)
+			out = append(out, Mount{Path: f.Path, Size: DefaultTempSize, Inodes: DefaultTempInodes})
+			continue
+		}
+		dir := filepath.Join(x.folder, fmt.Sprintf("folder-%d", i))
+		if err := x.rooms.lay(dir, f.Files); err != nil {
+			return nil, err
+		}
+		out = append(out, Mount{Path: f.Path, Source: dir, ReadOnly: true})
+	}
+	return out, nil
+}
+
 // aboveHome is the folder of a home that is kept above what was prepared for it.
 const aboveHome = "above-home"
 
@@ -133,7 +163,7 @@ const aboveHome = "above-home"
 // as our git goes by it; that of a checkout is in the room's own layer.
 func (x *room) workTree(d *Description, c content) ([]Mount, error) {
 	if c.tree == "" {
-		m, err := x.joined(workPath, "work", c.work)
+		m, err := x.joined(workPath, "work", slices.Concat(c.over, c.work))
 		return []Mount{m}, err
 	}
 	reach := c.tree
@@ -189,13 +219,16 @@ func (x *room) joined(path, name string, layers []Layer) (Mount, error) {
 
 // plain describes a room that shows everything where it is.
 func (x *room) plain(d *Description, host Host, c content) error {
+	if len(c.folders) > 0 {
+		return pawl.Errorf(pawl.CodeUnavailable, "a room on this machine shows everything where it is, and cannot have a folder %s", c.folders[0].Path)
+	}
 	x.whole = true
 	dirs := places{dir: c.tree, home: filepath.Join(x.folder, "home"), temp: filepath.Join(x.folder, "temp")}
 	for _, p := range []struct {
 		name   string
 		layers []Layer
 		to     *string
-	}{{"work", c.work, &dirs.dir}, {"cache", c.cache, &dirs.cache}, {"home", c.homeLayers, &dirs.home}} {
+	}{{"work", slices.Concat(c.over, c.work), &dirs.dir}, {"cache", c.cache, &dirs.cache}, {"home", c.homeLayers, &dirs.home}} {
 		if p.name == "work" && c.tree != "" || p.name == "home" && len(p.layers) == 0 {
 			continue
 		}

@@ -297,9 +297,15 @@ func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string, tr
 	if err != nil {
 		return nil, err
 	}
-	c := content{name: filepath.Base(folder), work: []Layer{work}, limits: spec.Limits}
+	c := content{name: filepath.Base(folder), work: []Layer{work}, folders: spec.Folders, limits: spec.Limits}
 	x := &room{rooms: r, folder: folder}
-	if err = r.fill(&c, x, spec.Run, spec.Prepared, trusted); err == nil {
+	err = r.fill(&c, x, spec.Run, spec.Prepared, trusted)
+	if err == nil && len(spec.Over) > 0 {
+		var over Layer
+		over, err = r.over(filepath.Join(folder, "over"), spec.Over)
+		c.over = []Layer{over}
+	}
+	if err == nil {
 		err = x.open(ctx, c)
 	}
 	if err != nil {
@@ -338,6 +344,9 @@ type base struct {
 func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
 	if spec.Prepared != "" && !r.isTrusted(spec.Prepared) {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "what was prepared under %s may come from code of a model: it cannot be below a base room", spec.Prepared)
+	}
+	if len(spec.Over)+len(spec.Folders) > 0 {
+		return nil, pawl.Errorf(pawl.CodeInvalid, "a base room, which serves several gates, has no files of one of them")
 	}
 	key := baseKey{spec.Commit, spec.Prepared, spec.Limits}
 	r.mu.Lock()

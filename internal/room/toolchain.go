@@ -131,6 +131,11 @@ func (h Host) showable(path string) bool {
 	return !h.exposes(path) && !h.exposes(real)
 }
 
+// Shows reports whether commands in a confined room see something of the machine at a path.
+func (h Host) Shows(path string) bool {
+	return inSystem(path) || slices.ContainsFunc(h.programs(), func(folder string) bool { return contains(folder, path) || contains(path, folder) })
+}
+
 // exposes reports whether showing a path would show what must stay hidden.
 func (h Host) exposes(path string) bool {
 	if state := filepath.Join(h.home, ".local", "state", "pawl"); path != state && contains(state, path) {

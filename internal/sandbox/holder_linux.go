@@ -446,7 +446,7 @@ func (h *holder) command(r *heldRoom, cmd pawl.Command, out *capture) (*process,
 		return nil, err
 	}
 	defer file.Close()
-	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(&r.limits).Args(shell(cmd)...)...)
+	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(&r.limits, r.d.Own).Args(shell(cmd)...)...)
 	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file)
 	if err != nil {
 		return nil, err
@@ -619,10 +619,11 @@ func (h *holder) send(req helper.Request, fds []int) error {
 	return err
 }
 
-// confinement is what a command is confined to within its room.
-func (b *Box) confinement(limits *pawl.RoomLimits) confine.Spec {
+// confinement is what a command is confined to within its room. It may also write to own, folders that
+// the room has besides those of every room.
+func (b *Box) confinement(limits *pawl.RoomLimits, own []string) confine.Spec {
 	spec := confine.Spec{
-		ReadWrite: room.Writable(),
+		ReadWrite: append(room.Writable(), own...),
 		Profile:   b.profile,
 		Limits:    confine.Limits{FileSize: uint64(limits.FileSize), CPU: uint64(limits.CPU / time.Second)},
 		Accept:    b.missing,

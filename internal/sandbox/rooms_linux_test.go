@@ -1101,3 +1101,65 @@ func TestLeastLimits(t *testing.T) {
 		t.Errorf("a command prints %q, limits met: %v", result.Output, result.Met)
 	}
 }
+
+// Files are laid over a checkout for one room, in place of whatever is in their way, and the checkout
+// stays as it is.
+func TestFilesOverACheckout(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		tree := e.spec.Tree
+		for name, content := range map[string]string{"taken": "theirs", "folder/in": "theirs", "kept": "theirs"} {
+			path := filepath.Join(tree, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("/etc", filepath.Join(tree, "link")); err != nil {
+			t.Fatal(err)
+		}
+		e.spec.Over = []pawl.RoomFile{{Path: "taken", Data: []byte("ours\n")}, {Path: "folder", Data: []byte("ours\n")}, {Path: "link/passwd", Data: []byte("ours\n")},
+			{Path: "new/deep/run", Data: []byte("#!/bin/sh\necho ran\n"), Executable: true}}
+		got := e.gate(t, `cat taken folder link/passwd kept; echo; ./new/deep/run; echo changed > taken && echo more > new/more && cat taken`)
+		if got != "ours\nours\nours\ntheirs\nran\nchanged" {
+			t.Errorf("commands see %q", got)
+		}
+		over := e.spec.Over
+		e.spec.Over = nil
+		if got := e.gate(t, `cat taken folder/in; ls new`); !strings.HasPrefix(got, "theirstheirs") || strings.Contains(got, "deep") {
+			t.Errorf("the next room sees %q", got)
+		}
+		e.spec.Over = over
+		if _, err := e.Base(t.Context(), e.spec); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("a base room with files of its own: %v", err)
+		}
+		for _, path := range []string{"", ".", "..", "/a", "a/../b", "../a"} {
+			e.spec.Over = []pawl.RoomFile{{Path: path}}
+			if _, err := e.Gate(t.Context(), e.spec); pawl.CodeOf(err) != pawl.CodeInvalid {
+				t.Errorf("%q: error %v, want an invalid one", path, err)
+			}
+		}
+	})
+}
+
+// A confined room can have folders of its own: with files that nobody changes, or in memory.
+func TestFoldersOfARoom(t *testing.T) {
+	confinedMechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		e.spec.Folders = []pawl.RoomFolder{{Path: "/tests", Files: []pawl.RoomFile{{Path: "a/test.sh", Data: []byte("cat /logs/x\n")}}}, {Path: "/logs"}}
+		got := e.gate(t, `echo one > /logs/x && sh /tests/a/test.sh; echo two 2>/dev/null > /tests/a/test.sh || echo read-only; touch /tests/b 2>/dev/null || echo read-only`)
+		if got != "one\nread-only\nread-only" {
+			t.Errorf("commands see %q", got)
+		}
+		for _, path := range []string{"", "tests", "/", "/work", "/work/x", "/usr/x", "/a/../b", "/home"} {
+			e.spec.Folders = []pawl.RoomFolder{{Path: path}}
+			if _, err := e.Gate(t.Context(), e.spec); pawl.CodeOf(err) != pawl.CodeInvalid {
+				t.Errorf("%q: error %v, want an invalid one", path, err)
+			}
+		}
+	})
+	e := MustEstate(t, sandbox.Unconfined())
+	e.spec.Folders = []pawl.RoomFolder{{Path: "/tests"}}
+	if _, err := e.Gate(t.Context(), e.spec); pawl.CodeOf(err) != pawl.CodeUnavailable {
+		t.Errorf("a room that shows everything where it is: %v", err)
+	}
+}
