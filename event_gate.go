@@ -111,6 +111,17 @@ type GateJudged struct {
 	Unanswered Hash `json:"unanswered,omitzero"`
 	// Findings are these findings.
 	Findings []OpenFinding `json:"findings,omitempty"`
+	// Full is the whole report where Evidence is only the part of it that agents and reviewers may
+	// see: see [GateHeldOut]. Nothing of it is in a prompt. Zero = Evidence is whole.
+	Full Hash `json:"full,omitzero"`
+}
+
+// Whole returns the whole report, for people.
+func (b *GateJudged) Whole() Hash {
+	if !b.Full.IsZero() {
+		return b.Full
+	}
+	return b.Evidence
 }
 
 // EventKind implements [Body].
@@ -151,6 +162,7 @@ func (b *GateJudged) fields(c *coder) {
 	list(c, 32, &b.Findings, (*coder).openFinding)
 	flag(c, 33, &b.WasGreen)
 	flag(c, 34, &b.Again)
+	sum(c, 35, &b.Full)
 }
 
 // Answers implements [Answer].

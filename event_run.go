@@ -66,6 +66,9 @@ type RunStarted struct {
 	// model's file when a tier uses it.
 	Prompts []Input `json:"prompts,omitempty"`
 	Script  Hash    `json:"script,omitzero"`
+	// HeldOut are the held-out checks, which the gate of [GateHeldOut] runs: see internal/heldout.
+	// Zero = there are none.
+	HeldOut Hash `json:"held_out,omitzero"`
 	// Tasks is the list of tasks the user gave; the step that would make one does
 	// not run. Signs are what the harness sees in the goal, for a recipe's check.
 	Tasks Hash     `json:"tasks,omitzero"`
@@ -136,6 +139,7 @@ func (b *RunStarted) fields(c *coder) {
 	str(c, 29, &b.Begin)
 	words(c, 30, &b.RecipeFiles)
 	words(c, 31, &b.RecipeReplaces)
+	sum(c, 32, &b.HeldOut)
 }
 
 // WorkRef returns the branch or ref that the run's first loop works on.

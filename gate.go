@@ -35,7 +35,35 @@ const (
 	// GateValidation is the command that the loop's own task names. An agent wrote
 	// it, so that it passes proves nothing; that it fails is a failure.
 	GateValidation GateKind = "validation"
+	// GateHeldOut are checks that the user keeps outside of the repository. It does not run on
+	// the base, and agents and reviewers are told of it what [Settings.HeldOutFeedback] says.
+	GateHeldOut GateKind = "held_out"
 )
+
+// HeldOutGate is the name of the gate that runs the held-out checks. No other gate has it.
+const HeldOutGate = "held-out"
+
+// HeldOutFeedback is what agents and reviewers are told of held-out checks that fail. People are
+// told everything.
+type HeldOutFeedback string
+
+// What can be told of held-out checks. The zero value means [HeldOutNames].
+const (
+	HeldOutNone  HeldOutFeedback = "none"  // only that they fail
+	HeldOutNames HeldOutFeedback = "names" // how many fail, and the names of these
+	HeldOutFull  HeldOutFeedback = "full"  // also what they print
+)
+
+// Told says in words what is told.
+func (f HeldOutFeedback) Told() string {
+	switch f {
+	case HeldOutNone:
+		return "only that there are some"
+	case HeldOutFull:
+		return "the names and what they print"
+	}
+	return "the names"
+}
 
 // ReportFormat names how a gate's result is read.
 type ReportFormat string
@@ -71,8 +99,11 @@ type GateSpec struct {
 
 // GateLimitHint names the setting that changes the time limit of a gate.
 func GateLimitHint(spec *GateSpec) string {
-	if spec.Kind == GateValidation {
+	switch spec.Kind {
+	case GateValidation:
 		return fmt.Sprintf("timeout_ms of stage %s in the recipe sets the limit", spec.Name)
+	case GateHeldOut:
+		return "timeout_sec of [verifier] in task.toml sets the limit, or timeout_ms of the recipe's stage"
 	}
 	return fmt.Sprintf("timeout_ms of gate %s sets the limit", spec.Name)
 }

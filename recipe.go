@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -101,6 +102,22 @@ type LoopKind struct {
 	// Extract takes from an attempt that has been judged what is worth
 	// remembering. That it fails never fails the work.
 	Extract *Step `json:"extract,omitempty"`
+}
+
+// HeldOutStage returns the position, among Gates and then FinalGates, of the stage in which a root
+// loop of the kind runs held-out checks: the last one that runs command gates on the finished work,
+// whatever the circumstances. It is -1 if there is none.
+func (k *LoopKind) HeldOutStage() int {
+	stages, from := slices.Concat(k.Gates, k.FinalGates), 0
+	if k.Children != nil {
+		from = len(k.Gates) // what comes before the children judges the plan
+	}
+	for i := len(stages) - 1; i >= from; i-- {
+		if len(stages[i].Commands) > 0 && stages[i].When == nil {
+			return i
+		}
+	}
+	return -1
 }
 
 // Bands chooses the first tier from a complexity score. The score comes from

@@ -71,3 +71,34 @@ func TestChildrenKeys(t *testing.T) {
 		}
 	}
 }
+
+// Held-out checks run in the last stage that runs command gates on the finished work, whatever the
+// circumstances.
+func TestHeldOutStage(t *testing.T) {
+	commands, review := pawl.Stage{Commands: []string{"*"}}, pawl.Stage{Review: &pawl.Review{}}
+	sometimes := pawl.Stage{Commands: []string{"tests"}, When: &pawl.When{Tier: []int{2}}}
+	for _, row := range []struct {
+		why          string
+		gates, final []pawl.Stage
+		spawns       bool
+		want         int
+	}{
+		{"its only stage", []pawl.Stage{commands}, nil, false, 0},
+		{"before a review", []pawl.Stage{commands, review}, nil, false, 0},
+		{"the last of several", []pawl.Stage{commands, review, commands, review}, nil, false, 2},
+		{"a final one", []pawl.Stage{commands}, []pawl.Stage{review, commands}, false, 2},
+		{"one that may be left out", []pawl.Stage{commands, sometimes}, nil, false, 0},
+		{"none but such", []pawl.Stage{review, sometimes}, nil, false, -1},
+		{"none", nil, nil, false, -1},
+		{"of a loop with children", []pawl.Stage{commands}, []pawl.Stage{commands}, true, 1},
+		{"that judges only the plan", []pawl.Stage{commands}, []pawl.Stage{review}, true, -1},
+	} {
+		k := pawl.LoopKind{Gates: row.gates, FinalGates: row.final}
+		if row.spawns {
+			k.Children = &pawl.Children{}
+		}
+		if got := k.HeldOutStage(); got != row.want {
+			t.Errorf("%s: stage %d, want %d", row.why, got, row.want)
+		}
+	}
+}

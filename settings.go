@@ -107,6 +107,8 @@ type Settings struct {
 	Evidence EvidenceMode `json:"evidence,omitempty"`
 	// AllowPaths are policy paths that a candidate may change, and folders of such.
 	AllowPaths []string `json:"allow_paths,omitempty"`
+	// HeldOutFeedback is what agents and reviewers are told of the run's held-out checks.
+	HeldOutFeedback HeldOutFeedback `json:"held_out_feedback,omitempty"`
 	// PathClasses gives paths a class, ahead of the tables.
 	PathClasses []PathRule `json:"path_classes,omitempty"`
 	// Retry says how often and how slowly a model call is tried again.

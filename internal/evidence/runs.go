@@ -111,3 +111,9 @@ func listed(paths []string) string {
 	}
 	return strings.Join(paths, ", ")
 }
+
+// BaseSupport returns how the candidate's tree is changed to have the test support and the gate inputs
+// of its base.
+func (s *Survey) BaseSupport() []pawl.ComposedFile {
+	return s.compose(pawl.ClassSupport, pawl.ClassGateInput)
+}

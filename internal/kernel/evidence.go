@@ -87,7 +87,7 @@ func (d *draft) look(l *Loop, further []pawl.GateEvidence) {
 	do := &pawl.Examine{Commit: l.cand.Commit, Base: d.s.evidenceBase(l), Task: l.task.Spec, Further: further,
 		Static: l.Parent != 0 && !l.hasReviewer()}
 	for _, r := range l.verdicts() {
-		if i := d.s.gateIndex(r.Gate); i >= 0 && r.Kind != "" && !r.Evidence.IsZero() {
+		if i := d.s.gateIndex(r.Gate); i >= 0 && r.Kind != "" && r.Kind != pawl.GateHeldOut && !r.Evidence.IsZero() {
 			e := pawl.GateEvidence{Gate: r.Gate, Report: r.Evidence}
 			if b := &l.base[i]; b.known && !b.cut {
 				e.Base = b.evidence

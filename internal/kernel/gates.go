@@ -167,7 +167,7 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 		}
 		switch {
 		case len(st.Commands) > 0:
-			if !d.judgeCommands(l, st) {
+			if !d.judgeCommands(l, st) || !d.judgeHeldOut(d.s.Loop(l.Ref), i) {
 				return false
 			}
 		case validates(st):
@@ -246,6 +246,22 @@ func (l *Loop) gateRun(gate int, name string) pawl.RunGate {
 	return pawl.RunGate{Gate: name, Commit: l.gateCommit(), Base: l.base[gate].evidence, Start: l.Base, Before: l.best().Report(gate)}
 }
 
+// judgeHeldOut requests the verdict of the held-out checks in the stage that has them, and reports
+// whether there is nothing to wait for. They are a run's and not a task's: its parts cannot pass them
+// by themselves. They judge only what everything else so far lets pass, so that no more becomes
+// known of them than needed.
+func (d *draft) judgeHeldOut(l *Loop, stage int) bool {
+	i := d.s.gateIndex(pawl.HeldOutGate)
+	if i < 0 || d.s.Settings.Gates[i].Kind != pawl.GateHeldOut || l.Parent != 0 || stage != l.Kind.HeldOutStage() {
+		return true
+	}
+	if l.result(pawl.HeldOutGate) != nil || l.iter.stepFailed != "" || verdict.Object(l.verdicts()) {
+		return true
+	}
+	d.runGate(l, i, pawl.RunGate{Gate: pawl.HeldOutGate, Commit: l.gateCommit(), Start: l.Base})
+	return false
+}
+
 // gateCommit returns the commit that command gates judge: the candidate, or the merge commit of a
 // candidate that lands alone.
 func (l *Loop) gateCommit() pawl.CommitHash {
@@ -260,7 +276,7 @@ func (l *Loop) gateCommit() pawl.CommitHash {
 }
 
 func selects(st *pawl.Stage, k pawl.GateKind) bool {
-	if k == pawl.GateValidation { // it has a stage of its own
+	if k == pawl.GateValidation || k == pawl.GateHeldOut { // it has a stage of its own; see judgeHeldOut
 		return false
 	}
 	return slices.Contains(st.Commands, "*") || slices.Contains(st.Commands, string(k))
@@ -325,7 +341,7 @@ func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Dura
 		return spec.Timeout
 	}
 	for i := range l.stages() {
-		if st := l.stage(i); st.Timeout > 0 && selects(st, spec.Kind) {
+		if st := l.stage(i); st.Timeout > 0 && (selects(st, spec.Kind) || spec.Kind == pawl.GateHeldOut && i == l.Kind.HeldOutStage()) {
 			return st.Timeout
 		}
 	}

@@ -116,3 +116,23 @@ func TestHashOf(t *testing.T) {
 		}
 	}
 }
+
+// What held-out checks say is not weighed against other trees: they judge with the base's test
+// support already.
+func TestHeldOutIsNotExamined(t *testing.T) {
+	w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) {
+		set.Gates = append(set.Gates, gate(pawl.HeldOutGate))
+		set.Evidence = pawl.EvidenceReview
+	})
+	looks := requests[*pawl.Examine](w)
+	if len(looks) == 0 || !w.state.Outcome.Succeeded() {
+		t.Fatalf("%d looks, %s", len(looks), w.state.Outcome)
+	}
+	for _, f := range looks {
+		for _, r := range f.Do.(*pawl.Examine).Reports {
+			if r.Gate == pawl.HeldOutGate {
+				t.Errorf("the reports are %+v", f.Do.(*pawl.Examine).Reports)
+			}
+		}
+	}
+}

@@ -78,5 +78,8 @@ func gate(name string) pawl.GateSpec {
 	default:
 		g.Kind = pawl.GateTests
 	}
+	if name == pawl.HeldOutGate {
+		g.Kind = pawl.GateHeldOut
+	}
 	return g
 }

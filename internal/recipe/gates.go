@@ -13,6 +13,10 @@ import (
 func NeverRun(r *pawl.Recipe, kind pawl.GateKind) string {
 	kinds := commandKinds(r)
 	switch {
+	case kind == pawl.GateHeldOut && r.Kind(r.Start).HeldOutStage() < 0:
+		return fmt.Sprintf("the first loop of the recipe %s runs no command gates on the finished work in all circumstances", r.Name)
+	case kind == pawl.GateHeldOut:
+		return ""
 	case slices.Contains(kinds, "*"), slices.Contains(kinds, string(kind)):
 		return ""
 	case len(kinds) == 0:

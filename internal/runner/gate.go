@@ -26,6 +26,13 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 	if why := unfit(req.Spec); why != "" {
 		return judged(job, do, req.Spec, &pawl.GateReport{Verdict: pawl.VerdictFail, Reason: why, Error: why}, nil, nil, a)
 	}
+	if req.Spec.Kind == pawl.GateHeldOut {
+		out, err := r.runHeldOut(ctx, job, do, req.Spec, a)
+		if err != nil {
+			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
+		}
+		return out, nil
+	}
 	dir, release, err := r.Spaces.Checkout(ctx, do.Commit)
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
@@ -177,7 +184,7 @@ func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req
 // judged makes the fact of a report. What is let through has no fingerprints:
 // they tell objections apart, and what the base has too is none. The first attempt, which has no
 // report before it, mends what was red at the base.
-func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, base *pawl.GateReport, a *answer) (pawl.Answer, error) {
+func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, base *pawl.GateReport, a *answer) (*pawl.GateJudged, error) {
 	evidence, err := a.document(rep)
 	var kept pawl.GateReport // what is counted and quoted is what is kept
 	if err == nil {

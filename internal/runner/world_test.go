@@ -64,6 +64,12 @@ type world struct {
 // MustWorld makes a repository with one commit of these files, and a runner on it.
 func MustWorld(tb testing.TB, files map[string]string) *world {
 	tb.Helper()
+	return MustWorldIn(tb, sandbox.Unconfined(), files)
+}
+
+// MustWorldIn is MustWorld with a sandbox.
+func MustWorldIn(tb testing.TB, box *sandbox.Box, files map[string]string) *world {
+	tb.Helper()
 	top := tb.TempDir()
 	w := &world{repo: filepath.Join(top, "repo"), log: mem.New()}
 	for name, content := range files {
@@ -78,7 +84,7 @@ func MustWorld(tb testing.TB, files map[string]string) *world {
 	found := pawl.Repository{Root: w.repo, GitDir: filepath.Join(w.repo, ".git"), Head: w.base, Branch: "main"}
 	var rooms *room.Rooms
 	spaces, err := gitworktree.New(tb.Context(), gitworktree.Options{
-		Repository: found, State: filepath.Join(top, "state"), Trees: func() pawl.Trees { return rooms },
+		Repository: found, State: filepath.Join(top, "state"), Trees: func() pawl.Trees { return rooms }, Owner: box.Owner,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -88,8 +94,13 @@ func MustWorld(tb testing.TB, files map[string]string) *world {
 		tb.Fatal(err)
 	}
 	rooms = room.New(room.Options{
-		State: filepath.Join(top, "state"), Enforcer: sandbox.Unconfined(), Visible: spaces.Visible,
+		State: filepath.Join(top, "state"), Enforcer: box, Visible: spaces.Visible,
 		Host: func(context.Context) room.Host { return room.NewHost(nil, "") },
+	})
+	tb.Cleanup(func() {
+		if err := rooms.Close(); err != nil {
+			tb.Error(err)
+		}
 	})
 	w.r = &runner.Runner{
 		Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Gate: command.New(), Spaces: spaces, Rooms: rooms,
