@@ -78,6 +78,8 @@ type StartFlags struct {
 	Unsandboxed       bool      `json:"unsandboxed,omitempty" doc:"if commands cannot be confined, run them with your own rights; otherwise no effect"`
 	AllowMissingGate  []string  `json:"allow_missing_gate,omitempty" word:"NAME" doc:"leave out the gate NAME if its program is not installed; may be repeated"`
 	Evidence          *string   `json:"evidence,omitempty" key:"evidence.mode" word:"MODE" doc:"who answers for changes of what gates look at: a MODE strict (you), review (the reviewer) or off"`
+	HeldOut           *string   `json:"held_out,omitempty" word:"DIR" doc:"judge the result by the checks in DIR too, which the agent never sees: DIR/*.sh with DIR/overlay, or a Harbor task"`
+	HeldOutFeedback   *string   `json:"held_out_feedback,omitempty" word:"WHAT" doc:"WHAT the agent is told of held-out checks that fail: none (only that they do), names (which, by default) or full (their output too)"`
 	AllowPath         []string  `json:"allow_path,omitempty" word:"PATH" doc:"let the work change this PATH, although it rules people or their tools, such as .github; may be repeated"`
 }
 
@@ -158,6 +160,8 @@ type RunSpec struct {
 	Merge CommitHash
 	// Script is the content of the scripted model's file, when a tier uses it.
 	Script string
+	// HeldOut are the held-out checks as the run keeps them; empty = there are none.
+	HeldOut []byte
 	// Warnings and Notes are as in [StartPreview].
 	Warnings, Notes []string
 }

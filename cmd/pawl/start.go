@@ -7,8 +7,10 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/heldout"
 	"pawl/internal/model/script"
 	"pawl/internal/project"
+	"pawl/internal/room"
 	"pawl/internal/start"
 	"pawl/internal/workspace/gitworktree"
 )
@@ -24,12 +26,24 @@ func (m *machine) resolver(p project.Project, earlier pawl.Service) func(context
 		spec, err := start.Resolver{
 			Root: root, Environ: m.environs.settings(ctx), Earlier: earlier,
 			Folders: func(ctx context.Context) ([]start.Folder, error) { return folders(ctx, root, p) },
+			Seen:    func(dir string) bool { return m.seen(ctx, p, dir) },
 		}.Resolve(ctx, req)
 		if err != nil {
 			return pawl.RunSpec{}, err
 		}
-		return spec, m.admit(ctx, &spec)
+		err = m.admit(ctx, &spec)
+		return spec, err
 	}
+}
+
+// seen reports whether commands in rooms of a project see something of a folder of the machine.
+func (m *machine) seen(ctx context.Context, p project.Project, dir string) bool {
+	for _, own := range []string{p.Repo.Root, p.Repo.GitDir, p.Dir} {
+		if rel, err := filepath.Rel(own, dir); own != "" && err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return room.NewHost(m.environs.asked(ctx, runOf{}), "").Shows(dir)
 }
 
 // timeouts returns the time limits that gates have in the settings of whoever asks.
@@ -77,6 +91,11 @@ func (m *machine) admit(ctx context.Context, spec *pawl.RunSpec) error {
 		}
 		return err.WithHint("%s", hint)
 	}
+	if len(spec.HeldOut) > 0 {
+		if err := m.admitHeldOut(spec); err != nil {
+			return err
+		}
+	}
 	app := &cli.App{Environ: m.environs.asked(ctx, runOf{})}
 	if err := m.models.supplied(ctx, app, spec.Settings.Models); err != nil {
 		return err
@@ -88,6 +107,23 @@ func (m *machine) admit(ctx context.Context, spec *pawl.RunSpec) error {
 		if _, err := script.Parse("the scripted model's file", []byte(spec.Script)); err != nil {
 			return pawl.Errorf(pawl.CodeInvalid, "%w", err)
 		}
+	}
+	return nil
+}
+
+// admitHeldOut refuses held-out checks that rooms on this machine cannot run, and warns where nothing
+// hides them.
+func (m *machine) admitHeldOut(spec *pawl.RunSpec) error {
+	checks, err := heldout.Decode(spec.HeldOut)
+	if err != nil {
+		return err
+	}
+	if checks.IsHarbor() && !m.box.Mounts() {
+		return pawl.Errorf(pawl.CodeUnavailable, "--held-out: the tests of a Harbor task are shown at /tests, and rooms on this machine show everything where it is (%s)", m.box.Describe()).
+			WithField("flags.held_out").WithHint("use scripts *.sh, or install bubblewrap")
+	}
+	if m.unconfined != nil {
+		spec.Warnings = append(spec.Warnings, "commands are not confined here: the agent can read the folder of the held-out checks")
 	}
 	return nil
 }

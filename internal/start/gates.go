@@ -104,7 +104,10 @@ func (s *starting) checkGates() error {
 			WithField("recipe").WithHint("let a loop of the recipe run all of them, in %s: gates: [{name: gates, commands: [all]}]", cmp.Or(strings.Join(s.spec.Origin.Files, ", "), "a recipe of your own"))
 	}
 	for _, g := range gates {
-		if why := recipe.NeverRun(r, g.Kind); why != "" {
+		switch why := recipe.NeverRun(r, g.Kind); {
+		case why != "" && g.Kind == pawl.GateHeldOut:
+			return pawl.Errorf(pawl.CodeInvalid, "--held-out: nothing would be judged by the checks: %s", why).WithField(field("held-out")).WithHint("name another recipe, such as --recipe pawl")
+		case why != "":
 			s.spec.Warnings = append(s.spec.Warnings, "gate "+g.Name+" ("+plain.Line(g.Command, 100)+") never judges the result: "+why)
 		}
 	}

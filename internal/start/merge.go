@@ -39,6 +39,11 @@ func (s *starting) merges(ctx context.Context) error {
 		s.spec.Settings.Models[i] = pawl.ModelChoice{Provider: "script", MaxOutput: 1}
 	}
 	s.spec.Settings.Evidence = "" // the work was examined in its own run
+	if !began.HeldOut.IsZero() {
+		if s.spec.HeldOut, err = s.Earlier.Blob(ctx, of.Run, began.HeldOut); err != nil {
+			return fmt.Errorf("read the held-out checks of run %s: %w", of.Run, err)
+		}
+	}
 	if s.spec.Goal == "" {
 		s.spec.Goal = fmt.Sprintf("Merge %s", began.Branch)
 	}

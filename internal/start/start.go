@@ -39,6 +39,9 @@ type Resolver struct {
 	Earlier runs
 	// Folders are the folders of tasks that the repository has. Nil finds none.
 	Folders func(ctx context.Context) ([]Folder, error)
+	// Seen reports whether commands in a room see a folder of the machine besides Root; nil = they
+	// see none.
+	Seen func(dir string) bool
 }
 
 // runs are those of a project, which a [pawl.Service] has.
@@ -63,7 +66,7 @@ type starting struct {
 func (r Resolver) Resolve(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
 	s := &starting{Resolver: r, req: req, repo: os.DirFS(r.Root)}
 	s.spec = pawl.RunSpec{Goal: req.Goal, Dir: req.Dir, AllowPrepare: req.AllowPrepare, Task: req.Task}
-	steps := []func(context.Context) error{s.configure, s.takeTasks, s.settle, s.choose, s.continues, s.script}
+	steps := []func(context.Context) error{s.configure, s.takeTasks, s.settle, s.choose, s.continues, s.script, s.holdOut}
 	if req.Merge != nil {
 		steps = []func(context.Context) error{s.merges}
 	}

@@ -435,3 +435,71 @@ func TestAddGates(t *testing.T) {
 		}
 	})
 }
+
+// Held-out checks are read when a run starts, and refused where commands could see them.
+func TestHeldOut(t *testing.T) {
+	w := newWorld(t, "go.mod", "module x\n", "checks/a.sh", "true\n")
+	out := t.TempDir()
+	w.write(filepath.Join(out, "a.sh"), "true\n")
+	w.write(filepath.Join(out, "overlay", "b"), "b\n")
+	flags := func(dir, feedback string) pawl.StartRequest {
+		f := pawl.StartFlags{Model: []string{"anthropic/x"}, Gate: []string{"tests=go test ./..."}}
+		if dir != "" {
+			f.HeldOut = &dir
+		}
+		if feedback != "" {
+			f.HeldOutFeedback = &feedback
+		}
+		return pawl.StartRequest{Goal: "g", Flags: f}
+	}
+	for _, c := range []struct{ dir, feedback, field, says string }{
+		{"checks", "", "held_out", `--held-out "checks": it is in the repository`},
+		{filepath.Dir(w.root), "", "held_out", "the repository is in it"},
+		{w.root, "", "held_out", "it is in the repository"},
+		{"", "none", "held_out_feedback", "there are no held-out checks"},
+		{" ", "", "held_out", "want a folder"},
+		{filepath.Join(out, "none"), "", "held_out", "no such file"},
+		{filepath.Join(out, "overlay"), "", "held_out", "has no checks"},
+		{out, "some", "held_out_feedback", `--held-out-feedback "some": want none, names or full`},
+	} {
+		w.refused(flags(c.dir, c.feedback), pawl.CodeInvalid, "flags."+c.field, c.says)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(w.root, "checks"), link); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(flags(link, ""), pawl.CodeInvalid, "flags.held_out", "it is in the repository")
+
+	spec := w.must(flags(out, ""))
+	gates := spec.Settings.Gates
+	if g := gates[len(gates)-1]; len(gates) != 2 || g.Name != pawl.HeldOutGate || g.Kind != pawl.GateHeldOut || spec.Settings.HeldOutFeedback != pawl.HeldOutNames {
+		t.Errorf("the gates are %+v, feedback %q", gates, spec.Settings.HeldOutFeedback)
+	}
+	if !strings.Contains(string(spec.HeldOut), `"path":"a.sh"`) || !slices.Contains(spec.Notes, "the result is judged by held-out checks too: 1 script with 1 file laid over the checkout; of those that fail the agent is told the names") {
+		t.Errorf("held out is %s, notes %q", spec.HeldOut, spec.Notes)
+	}
+	settings, err := json.Marshal(spec.Settings)
+	if err != nil || strings.Contains(string(settings), "a.sh") || strings.Contains(string(settings), out) {
+		t.Errorf("the settings tell of the checks: %s, %v", settings, err)
+	}
+	if rel, err := filepath.Rel(w.root, out); err != nil || len(w.must(flags(rel, "full")).HeldOut) == 0 {
+		t.Errorf("a relative folder: %v", err)
+	}
+	_, err = Resolver{Root: w.root, Environ: w.environ, Seen: func(dir string) bool { return dir == out }}.Resolve(t.Context(), flags(out, ""))
+	if pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), "commands in rooms see") {
+		t.Errorf("a folder that commands see: %v", err)
+	}
+	named := flags(out, "")
+	named.Flags.Gate = []string{"held-out:tests=true"}
+	if _, err := w.resolve(named); pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), "a gate is called held-out") {
+		t.Errorf("a gate of that name: %v", err)
+	}
+
+	// A recipe that would not run them is refused.
+	w.write(".pawl/recipes/loose.yaml", "extends: pawl\nkinds:\n  task:\n    gates:\n      - {name: quality, commands: [all], when: {tier: [2]}}\n")
+	loose := flags(out, "")
+	loose.Recipe = "loose"
+	if _, err := w.resolve(loose); err == nil || !strings.Contains(err.Error(), "--held-out: nothing would be judged by the checks: the first loop of the recipe loose runs no command gates on the finished work in all circumstances") {
+		t.Errorf("a recipe that may leave them out: %v", err)
+	}
+}
