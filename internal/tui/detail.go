@@ -378,11 +378,11 @@ func (m *Model) gateRows(s *shown, l *view.Loop, width int) []row {
 	}
 	out = append(out, m.evidenceRows(s, l, width)...)
 	for _, g := range gates {
-		if g.Evidence.IsZero() {
+		if g.Whole().IsZero() {
 			continue
 		}
 		out = append(out, row{}, row{{"── ", dim}, {g.Gate, bold}})
-		out = append(out, m.evidence(g.Evidence, width)...)
+		out = append(out, m.evidence(g.Whole(), width)...)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -44,6 +45,9 @@ func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 	t.line("  Types:     %s", together(it.Gates, pawl.GateTypes).word(false))
 	t.line("  Lint:      %s", together(it.Gates, pawl.GateLint, pawl.GateFormat).word(false))
 	t.line("  Security:  %s", together(it.Gates, pawl.GateSecurity).word(false))
+	if slices.ContainsFunc(it.Gates, func(g *Gate) bool { return g.Kind == pawl.GateHeldOut }) {
+		t.line("  Held-out:  %s", together(it.Gates, pawl.GateHeldOut).word(true))
+	}
 	t.line("")
 	t.line("[Requirements]")
 	reviews := together(it.Gates, "")
@@ -367,7 +371,7 @@ func red(t *text, heading string, gates []*Gate, blobs Blobs) {
 			begun = true
 		}
 		t.line("  %s: %s", g.Gate, g.Told())
-		for _, o := range objections(blobs.bytes(g.Evidence)) {
+		for _, o := range objections(blobs.bytes(g.Whole())) {
 			t.line("    %s", o)
 		}
 	}

@@ -131,6 +131,9 @@ type SummaryGate struct {
 	Duration  time.Duration `json:"duration,omitempty"`    // nanoseconds its command ran; missing in older runs
 	Event     pawl.Seq      `json:"event"`
 	Evidence  pawl.Hash     `json:"evidence,omitzero"`
+	// Full is the whole report where Evidence is only what agents may see of it: that of held-out
+	// checks.
+	Full pawl.Hash `json:"full,omitzero"`
 }
 
 // Summarize makes the summary of a run.
@@ -199,7 +202,7 @@ func summarizeGates(gates []*Gate) []SummaryGate {
 	out := []SummaryGate{}
 	for _, g := range gates {
 		out = append(out, SummaryGate{Gate: plain.Line(g.Gate, 0), Kind: g.Kind, Verdict: g.Verdict, Reason: plain.Line(g.Reason, 0),
-			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, From: g.From, Second: g.Second, Duration: g.Duration, Event: g.Seq, Evidence: g.Evidence})
+			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, From: g.From, Second: g.Second, Duration: g.Duration, Event: g.Seq, Evidence: g.Evidence, Full: g.Full})
 	}
 	return out
 }
@@ -306,6 +309,7 @@ func Show(r *Run, blobs Blobs) string {
 		r.showLoop(&t, l)
 		r.showBatches(&t, l, blobs)
 		r.showTree(&t, l)
+		r.showHeldOut(&t, l, blobs)
 	}
 	r.showEvidence(&t, blobs)
 	if all := r.decisions(blobs); len(all) > 0 {
