@@ -64,8 +64,10 @@ func TestEvidencePage(t *testing.T) {
 			shown.WriteString(Line(e, r, s.read) + "\n")
 		}
 	}
+	held, _ := heldOut(t, "exit 1\nnobody: says hello there")
+	shown.WriteString(Show(fold(held.events), held.read))
 	blocks := strings.Split(page, "<!-- not run: TestEvidencePage in internal/view compares it -->\n```\n")[1:]
-	if len(blocks) != 5 {
+	if len(blocks) != 6 {
 		t.Fatalf("%d examples", len(blocks))
 	}
 	for _, block := range blocks {
