@@ -370,6 +370,11 @@ func (w *weighing) near(name string, files []string) []string {
 	return files
 }
 
+// onlyBuild reports whether files only build the code: they are parts of it as much as inputs of a gate.
+func onlyBuild(inputs []string) bool {
+	return !slices.ContainsFunc(inputs, func(p string) bool { return path.Base(p) != "build.rs" && path.Base(p) != "setup.py" })
+}
+
 // unbuilt reports whether a gate that has results of tests on the candidate has none on another tree: it
 // did not get as far as running them.
 func unbuilt(own, there *pawl.GateReport) bool {
@@ -408,7 +413,7 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
 		}
 	}
-	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0 && !unbuilt(own, there)) {
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) {
 		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
 	}
 	if why == "" {
