@@ -242,9 +242,14 @@ func nameFindings(open []exam.Entry) string {
 	return strings.Join(parts, ", ")
 }
 
+// nobodyAccepted says which findings nobody accepts.
+func nobodyAccepted(open []exam.Entry) string {
+	return fmt.Sprintf("%s nobody accepted: %s", numberOf(open), nameFindings(open))
+}
+
 // refuseFindings fails the candidate because of findings that nobody accepts.
 func (d *draft) refuseFindings(l *Loop, open []exam.Entry, by, why string) {
-	reason := fmt.Sprintf("%s nobody accepted: %s", numberOf(open), nameFindings(open))
+	reason := nobodyAccepted(open)
 	if by != "" {
 		reason = strings.TrimSuffix(fmt.Sprintf("%s did not accept %s: %s", by, nameFindings(open), why), ": ")
 	}
@@ -310,7 +315,7 @@ func (d *draft) failUnanswered(l *Loop, b *pawl.GateJudged) {
 		return
 	}
 	b.Verdict, b.Error, b.Unanswered, b.Findings = pawl.VerdictFail, fingerprintOf(open), l.gen.exam.Report, openOf(open)
-	b.Reason = brief.Cut(fmt.Sprintf("%s nobody accepted: %s", numberOf(open), nameFindings(open)), 300)
+	b.Reason = brief.Cut(nobodyAccepted(open), 300)
 }
 
 // acceptAll records that a person who passed the work accepted its findings with it.

@@ -230,6 +230,17 @@ func (r *Run) further() []string {
 	return out
 }
 
+// listing adds a section with these lines, if there are any.
+func listing[T string | FlakyRow](t *text, title string, lines []T) {
+	t.section(func(t *text) bool {
+		t.line("%s", title)
+		for _, l := range lines {
+			t.line("  %s", l)
+		}
+		return len(lines) > 0
+	})
+}
+
 // showEvidence adds what was found in the run's candidates.
 func (r *Run) showEvidence(t *text, blobs Blobs) {
 	t.section(func(t *text) bool {
@@ -237,30 +248,9 @@ func (r *Run) showEvidence(t *text, blobs Blobs) {
 		t.findings(r.FindingRows(r.Findings, blobs))
 		return len(r.Findings) > 0
 	})
-	t.section(func(t *text) bool {
-		all := r.further()
-		t.line("Gates that ran once more")
-		for _, f := range all {
-			t.line("  %s", f)
-		}
-		return len(all) > 0
-	})
-	t.section(func(t *text) bool {
-		all := r.flakyRows()
-		t.line("Flaky tests")
-		for _, f := range all {
-			t.line("  %s", f)
-		}
-		return len(all) > 0
-	})
-	t.section(func(t *text) bool {
-		all := r.remarks()
-		t.line("Remarks")
-		for _, remark := range all {
-			t.line("  %s", remark)
-		}
-		return len(all) > 0
-	})
+	listing(t, "Gates that ran once more", r.further())
+	listing(t, "Flaky tests", r.flakyRows())
+	listing(t, "Remarks", r.remarks())
 }
 
 // reportEvidence adds what was found in the run's candidates to a report.
