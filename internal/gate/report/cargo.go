@@ -33,6 +33,7 @@ func readCargo(c *collector, lines []string) bool {
 		return false
 	}
 	outputs := cargoOutputs(lines)
+	failed := map[string]int{}
 	c.number = true
 	for _, line := range lines {
 		m := cargoResult.FindStringSubmatch(line)
@@ -46,12 +47,36 @@ func readCargo(c *collector, lines []string) bool {
 			c.add(name, pawl.TestPass, "")
 		case "FAILED":
 			c.add(name, pawl.TestFail, outputs[m[1]].String())
+			failed[m[1]]++
 		default:
 			c.add(name, pawl.TestSkip, "")
 		}
 	}
+	for _, full := range cargoFailures(lines) { // with --quiet nothing but this names tests
+		if failed[full]--; failed[full] < 0 {
+			c.add(cargoLine.ReplaceAllString(full, ""), pawl.TestFail, outputs[full].String())
+		}
+	}
 	c.counts(sum[0], sum[1], sum[2])
 	return true
+}
+
+// cargoFailures returns the names of tests in the lists of those that failed.
+func cargoFailures(lines []string) []string {
+	var names []string
+	listed := false
+	for _, line := range lines {
+		name, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case line == "failures:":
+			listed = true
+		case listed && indented && name != "" && !strings.HasPrefix(name, " ") && len(names) < maxFailures:
+			names = append(names, name)
+		default:
+			listed = false
+		}
+	}
+	return names
 }
 
 func cargoOutputs(lines []string) map[string]*clip {
