@@ -364,7 +364,11 @@ func (r EvidenceEntry) String() string {
 		return ""
 	}
 	if r.HeldOut {
-		return fmt.Sprintf("%s %s %s (held out)", mark, r.Side, r.Name)
+		examined := fmt.Sprintf("%d findings", r.findings)
+		if r.Problem != "" {
+			examined = "not examined"
+		}
+		return fmt.Sprintf("%s %s %s (held out): %s", mark, r.Side, r.Name, examined)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s: missing %q, found %q %s", mark, r.Side, r.Name, r.Missing, r.Found, r.Problem))
 }
