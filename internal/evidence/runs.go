@@ -40,11 +40,14 @@ func (s *Survey) Runs(r *Reports) []Run {
 // the base expects over the candidate's code.
 func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	changed := s.touched(hadIt, expected...)
+	for _, in := range s.standIns {
+		changed = append(changed, in.path)
+	}
 	inputs := s.touched(nil, pawl.ClassGateInput)
 	if len(changed)+len(inputs) == 0 {
 		return Run{}, false
 	}
-	run := Run{On: pawl.TreeExpected, Files: s.compose(expected...), Fresh: len(s.c.Prepare) > 0 && len(inputs) > 0}
+	run := Run{On: pawl.TreeExpected, Files: s.withoutStandIns(s.compose(expected...)), Fresh: len(s.c.Prepare) > 0 && len(inputs) > 0}
 	for _, g := range s.c.Gates {
 		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
 			run.Gates = append(run.Gates, g.Name)
@@ -55,6 +58,16 @@ func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	}
 	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's too?", listed(changed))
 	return run, len(run.Gates) > 0
+}
+
+// withoutStandIns adds to how a tree is made that it has no file that is found in place of another.
+func (s *Survey) withoutStandIns(files []pawl.ComposedFile) []pawl.ComposedFile {
+	for _, in := range s.standIns {
+		if !slices.ContainsFunc(files, func(f pawl.ComposedFile) bool { return f.Path == in.path }) {
+			files = append(files, pawl.ComposedFile{Path: in.path, Remove: true})
+		}
+	}
+	return files
 }
 
 // revertedRun returns the run of the test gates with the candidate's new tests over the base's code.

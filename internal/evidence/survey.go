@@ -24,6 +24,10 @@ type Candidate struct {
 	Goal string
 	// Read returns a file of the base or of the candidate; nil = it is not there.
 	Read func(path string, ofBase bool) []byte
+	// Paths returns the files of the base, sorted, and Contents calls see with those of them that are
+	// asked for and can be read, until it returns false. Both nil = files are not looked for by name.
+	Paths    func() []string
+	Contents func(paths []string, see func(path string, text []byte) bool)
 	// Gates and Prepare are the run's; Rules, Allow and Secrets decide as its settings say.
 	Gates   []pawl.GateSpec
 	Prepare []string
@@ -56,6 +60,7 @@ type Survey struct {
 	unread  bool                // a changed test file is in no language that is known
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
+	standIns  []standIn
 	found     []pawl.Finding
 	remarks   []string
 }
@@ -78,10 +83,14 @@ func Look(c *Candidate) *Survey {
 			parts = []pawl.PathClass{classes.Of(f.Path)}
 		}
 		s.parts[f.Path] = parts
-		for _, part := range parts {
+	}
+	s.readNamed()
+	for _, f := range c.Files {
+		for _, part := range s.parts[f.Path] {
 			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
 		}
 	}
+	s.findStandIns()
 	s.readTests()
 	s.policy()
 	s.secrets()
@@ -190,7 +199,7 @@ func (s *Survey) readTests() {
 	s.changes, s.added = source.Compare(old, now), source.Added(old, now)
 	s.regrouped = map[string]bool{}
 	for name, files := range s.tests {
-		gone := slices.ContainsFunc(s.changes, func(c source.Change) bool { return c.Kind == pawl.FindRemovedTest && c.Test == name })
+		gone := slices.ContainsFunc(s.changes, func(c source.Change) bool { return c.Kind == pawl.FindRemovedTest && c.Test == name && !c.Kept })
 		for _, p := range files {
 			if !gone && !slices.Contains(s.kept[name], p) {
 				s.regrouped[p] = true

@@ -70,7 +70,7 @@ func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 		}
 		w.raise(pawl.Finding{Kind: kind, Path: w.pathOf(t.Name), Tests: []string{t.Name}, Text: text})
 	}
-	if own.Fewer > 0 {
+	if own.Fewer > 0 && !w.isRegrouped() {
 		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %d tests fewer than on the base", gate, own.Fewer)})
 	}
 	if len(own.Unlisted) > 0 {
@@ -122,11 +122,40 @@ func (w *weighing) isElsewhere(name string) bool {
 		if slices.ContainsFunc(w.kept[n], func(p string) bool { return slices.Contains(files, p) }) {
 			return false
 		}
-		if slices.ContainsFunc(w.changes, func(c source.Change) bool { return c.Kind == pawl.FindRemovedTest && c.Test == n }) {
+		if slices.ContainsFunc(w.changes, func(c source.Change) bool { return c.Test == n && w.isGone(&c) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// isRegrouped reports whether tests have become parts of others, and none is gone.
+func (w *weighing) isRegrouped() bool {
+	return len(w.regrouped) > 0 && !slices.ContainsFunc(w.changes, func(c source.Change) bool { return w.isGone(&c) })
+}
+
+// isGone reports whether a change is a test that nothing has taken the place of. One whose values are
+// in another test has become a part of it if the base's passes on the candidate too.
+func (w *weighing) isGone(c *source.Change) bool {
+	return c.Kind == pawl.FindRemovedTest && !(c.Kept && w.stillPasses(c.Test))
+}
+
+// stillPasses reports whether a test of the base that a source names passes on the candidate's code.
+func (w *weighing) stillPasses(test string) bool {
+	passed := false
+	for _, there := range w.r.On[pawl.TreeExpected] {
+		passed = passed || len(there.Tests) == 0 && there.Verdict == pawl.VerdictPass
+		for _, t := range there.Tests {
+			if !slices.Contains(namesOf(t.Name), test) {
+				continue
+			}
+			if t.Status != pawl.TestPass {
+				return false
+			}
+			passed = true
+		}
+	}
+	return passed
 }
 
 // files returns the changed files of the base that have a test of this name. If several do, those
@@ -229,7 +258,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) {
 		passed[t.Name] = t.Status == pawl.TestPass
 	}
 	for _, name := range tests {
-		if len(there.Tests) > 0 && !passed[name] {
+		if len(own.Tests) > 0 && !passed[name] || slices.ContainsFunc(failing(there), func(t string) bool { return slices.Contains(namesOf(t), name) }) {
 			return
 		}
 	}
@@ -301,6 +330,9 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		return
 	}
 	bad := failing(there)
+	if len(bad) == 0 && there.Failed > 0 && w.unnamed(g.Name, there) {
+		return
+	}
 	if len(bad) == 0 || slices.ContainsFunc(bad, report.IsWhole) {
 		w.static = true
 		w.remark("gate %s cannot be run with the base's expectations: %s", g.Name, there.Reason)
@@ -321,6 +353,11 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		case len(w.parts[name]) > 0: // a whole file, of which no test ran
 			w.static = true
 		case misfits(there, name), len(files) > 0 && other[files[0]]: // its source is compared
+		case len(files) == 0:
+			for _, in := range w.standIns {
+				w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: in.path, Tests: []string{name},
+					Text: "without it the candidate fails: " + in.why, Detail: w.diffOf(in.path)})
+			}
 		default:
 			for _, p := range files {
 				w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{name},
@@ -328,6 +365,25 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 			}
 		}
 	}
+}
+
+// unnamed raises what fails with the base's expectations where the runner only counts tests, and reports
+// whether there is anything: it may be any of the changed files that a compiler looks at, or that are data.
+func (w *weighing) unnamed(gate string, there *pawl.GateReport) bool {
+	compares := func(f *pawl.FileChange) bool { return hadIt(f) && !isInterpreted(f.Path) }
+	files := w.touched(compares, pawl.ClassSupport)
+	if len(files) == 0 {
+		files = w.touched(compares, pawl.ClassTest)
+	}
+	for _, p := range files {
+		w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Text: fmt.Sprintf("with the base's file %d tests of gate %s fail", there.Failed, gate), Detail: w.diffOf(p)})
+	}
+	return len(files) > 0
+}
+
+// isInterpreted reports whether a source may not fit the code without anybody noticing before it runs.
+func isInterpreted(p string) bool {
+	return moduleLanguage(p) != "" || slices.Contains([]string{".rb", ".php", ".sh", ".bash", ".bats", ".pl", ".lua"}, path.Ext(p))
 }
 
 // misfit matches the errors by which a test of an interpreted language fails that does not fit the
@@ -428,7 +484,7 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 func (w *weighing) sources() {
 	for _, c := range w.changes {
 		switch {
-		case c.Kind == pawl.FindRemovedTest && w.named, c.Kind == pawl.FindExpectation && !w.static, w.lost[c.Test]:
+		case c.Kind == pawl.FindRemovedTest && (w.named || !w.isGone(&c)), c.Kind == pawl.FindExpectation && !w.static, w.lost[c.Test]:
 			continue
 		}
 		w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -68,6 +70,20 @@ func (r *Runner) change(ctx context.Context, job driver.Job, do *pawl.Examine) (
 			*readErr = errors.Join(*readErr, err)
 			return data
 		},
+	}
+	var paths []string
+	c.Paths = func() []string {
+		if paths == nil {
+			files, err := r.Spaces.Objects(ctx, do.Base, func(string) bool { return true })
+			*readErr = errors.Join(*readErr, err)
+			paths = slices.Sorted(maps.Keys(files))
+		}
+		return paths
+	}
+	c.Contents = func(paths []string, see func(string, []byte) bool) {
+		if len(paths) > 0 {
+			*readErr = errors.Join(*readErr, r.Spaces.Contents(ctx, do.Base, paths, see))
+		}
 	}
 	if c.Files, err = r.Spaces.Changes(ctx, do.Base, do.Commit); err != nil {
 		return nil, nil, err

@@ -134,6 +134,9 @@ func (c *Classes) Of(name string) pawl.PathClass {
 	return pawl.ClassCode
 }
 
+// IsSource reports whether a file is source code of a language that is known, by its name.
+func IsSource(name string) bool { return compiled().isSource(split(name)) }
+
 // ruled returns what the last rule that matches says.
 func (c *Classes) ruled(name string) (pawl.PathClass, bool) {
 	for _, r := range slices.Backward(c.rules) {

@@ -342,8 +342,25 @@ func (c *comparison) gone(u *unit) {
 			}
 		}
 	}
-	c.changes = append(c.changes, Change{Kind: pawl.FindRemovedTest, Path: u.file.path, Test: u.name, Text: said})
+	c.changes = append(c.changes, Change{Kind: pawl.FindRemovedTest, Path: u.file.path, Test: u.name, Text: said, Kept: c.kept(u)})
 }
+
+// kept reports whether one test that is new or changed has all the values of a test in it: most likely
+// that is a case of it.
+func (c *comparison) kept(u *unit) bool {
+	values := slices.DeleteFunc(slices.Clone(c.base.distinct(u)), func(l string) bool {
+		k := kind(l[0] - '0')
+		return k != text && k != number
+	})
+	if len(values) == 0 || len(values) == 1 && len(values[0]) < minValue {
+		return false
+	}
+	holds := func(o *unit) bool { return share(values, c.candidate.distinct(o)) == 1 }
+	return slices.ContainsFunc(c.added, holds) || slices.ContainsFunc(c.pairs, func(p pair) bool { return holds(p.candidate) })
+}
+
+// minValue is how long the only value of a test must be to know it again, in bytes with its kind in front.
+const minValue = 3
 
 // regrouped reports whether everything that a test checked is checked by tests that are new or
 // changed.

@@ -52,7 +52,7 @@ func findJS(f *file) {
 			testEnd = max(testEnd, f.at(c.open).mate)
 			i = c.open
 		case i >= testEnd:
-			f.jsDefinition(i, len(scopes) == 0)
+			f.jsDefinition(i)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (f *file) ifBefore(i int) string {
 }
 
 // jsDefinition notes a function or a list that is defined at a word.
-func (f *file) jsDefinition(i int, top bool) {
+func (f *file) jsDefinition(i int) {
 	t := f.at(i)
 	switch {
 	case t.text == "function" && f.at(i+1).kind == word && f.opens(i+2, "("):
@@ -260,7 +260,7 @@ func (f *file) jsDefinition(i int, top bool) {
 		end := f.statementEnd(eq)
 		if at := f.find(span{eq, end}, "=>", "function"); at >= 0 {
 			f.jsFunction(i+1, at+1)
-		} else if top && (f.composite(eq+1) || f.at(eq+1).is("Object")) {
+		} else if _, known := f.tables[f.at(i+1).text]; !known && (f.composite(eq+1) || f.at(eq+1).is("Object")) {
 			f.tables[f.at(i+1).text] = span{eq + 1, end}
 		}
 	}

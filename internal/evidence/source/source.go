@@ -87,6 +87,9 @@ type Change struct {
 	Text string // one sentence
 	// Detail is a short diff of the lines that matter, or empty.
 	Detail string
+	// Kept is whether a test that is gone gave and expected nothing but what one of the candidate's
+	// new or changed tests has in it too. If it still passes, it is most likely a part of that.
+	Kept bool
 }
 
 // Tests returns the tests of a file. It reports false when the language is not known or the

@@ -1,0 +1,299 @@
+package evidence
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/evidence/class"
+)
+
+// Tests find files by their names: data that they compare with, wherever it is, and modules, of which the
+// first of a name counts.
+
+// maxNamed bounds the changed files that are looked for in tests.
+const maxNamed = 64
+
+// maxSearched bounds the bytes of a commit's files in which names are looked for.
+const maxSearched = 64 << 20
+
+// readNamed gives files of data that are named where something is compared with them another class: those
+// that tests of the base name, and its code does not, are golden files; those that gates and their scripts
+// name are gate inputs.
+func (s *Survey) readNamed() {
+	var data, unclassed []string
+	for i := range s.c.Files {
+		f := &s.c.Files[i]
+		if !hadIt(f) || class.IsSource(f.Path) || !s.has(f.Path, pawl.ClassCode, pawl.ClassDocs, pawl.ClassSupport) || len(data) == maxNamed {
+			continue
+		}
+		data = append(data, f.Path)
+		if parts := s.parts[f.Path]; len(parts) == 1 && parts[0] != pawl.ClassSupport {
+			unclassed = append(unclassed, f.Path)
+		}
+	}
+	if len(data) == 0 || s.c.Contents == nil {
+		return
+	}
+	for _, p := range s.inGates(data) {
+		if s.has(p, pawl.ClassSupport) {
+			s.parts[p] = append(s.parts[p], pawl.ClassGateInput)
+		} else {
+			s.parts[p] = []pawl.PathClass{pawl.ClassGateInput}
+		}
+	}
+	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
+	inTests := s.search(unclassed, s.holdsTests, func(p string, text []byte) []byte {
+		if _, tests, ok := splitRust(p, text); ok && s.classes.Of(p) == pawl.ClassCode {
+			return tests
+		}
+		return text
+	})
+	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return !inTests[p] })
+	inCode := s.search(unclassed, func(p string) bool { return class.IsSource(p) && s.classes.Of(p) == pawl.ClassCode }, func(p string, text []byte) []byte {
+		if code, _, ok := splitRust(p, text); ok {
+			return code
+		}
+		return text
+	})
+	for _, p := range unclassed {
+		if !inCode[p] {
+			s.parts[p] = []pawl.PathClass{pawl.ClassSupport}
+		}
+	}
+}
+
+// inGates returns those of the paths that commands of gates name, or the scripts that these run.
+func (s *Survey) inGates(paths []string) []string {
+	var texts [][]byte
+	for _, g := range s.c.Gates {
+		texts = append(texts, []byte(g.Command))
+	}
+	for _, name := range s.classes.Named() {
+		if s.classes.Of(name) == pawl.ClassGateInput {
+			texts = append(texts, s.c.Read(name, true))
+		}
+	}
+	folders := s.dataFolders(paths)
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		return !slices.ContainsFunc(texts, func(text []byte) bool {
+			return namesFile(text, path.Base(p)) || folders[p] != "" && namesFolder(text, folders[p])
+		})
+	})
+}
+
+// holdsTests reports whether a file may hold tests or what they use, by its path. Rust has tests beside
+// the code.
+func (s *Survey) holdsTests(p string) bool {
+	of := s.classes.Of(p)
+	return class.IsSource(p) && (of == pawl.ClassTest || of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
+}
+
+var rustTests = regexp.MustCompile(`#\[cfg\((?:test|all\(test\b)`)
+
+// splitRust parts a file of Rust where its tests begin.
+func splitRust(p string, text []byte) (code, tests []byte, ok bool) {
+	if path.Ext(p) != ".rs" {
+		return nil, nil, false
+	}
+	if at := rustTests.FindIndex(text); at != nil {
+		return text[:at[0]], text[at[0]:], true
+	}
+	return text, nil, true
+}
+
+// dataFolders returns the names of the folders of those paths that are in folders of data alone: tests may
+// name these and make the names of the files.
+func (s *Survey) dataFolders(paths []string) map[string]string {
+	names := map[string]string{}
+	for _, p := range paths {
+		dir := path.Dir(p)
+		if dir != "." && !slices.ContainsFunc(s.c.Paths(), func(o string) bool { return path.Dir(o) == dir && class.IsSource(o) }) {
+			names[p] = path.Base(dir)
+		}
+	}
+	return names
+}
+
+// namesFolder reports whether a string in a text has the name of a folder in it.
+func namesFolder(text []byte, name string) bool {
+	const around = "\"'`/"
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		i += from
+		if end := i + len(name); i > 0 && end < len(text) && strings.IndexByte(around, text[i-1]) >= 0 && strings.IndexByte(around, text[end]) >= 0 {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// search returns which of the paths are named, by their last part or their folder, in those files of the
+// base that match, of each of which part returns what counts.
+func (s *Survey) search(paths []string, match func(string) bool, part func(string, []byte) []byte) map[string]bool {
+	files := slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !match(p) })
+	if len(paths) == 0 {
+		return nil
+	}
+	folders := s.dataFolders(paths)
+	found, size := map[string]bool{}, 0
+	s.c.Contents(files, func(in string, text []byte) bool {
+		size += len(text)
+		text = part(in, text)
+		for _, p := range paths {
+			if !found[p] && p != in && (namesFile(text, path.Base(p)) || folders[p] != "" && namesFolder(text, folders[p])) {
+				found[p] = true
+			}
+		}
+		return size < maxSearched && len(found) < len(paths)
+	})
+	return found
+}
+
+// namesFile reports whether a text has a name in it that is not a part of a longer one.
+func namesFile(text []byte, name string) bool {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !isName(text[i-1])) && (end == len(text) || !isName(text[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// findStandIns notes the added files that tests may find in place of others: a module in a folder of tests
+// that the base's tests import by that name, or one that is found ahead of a module of the base.
+func (s *Survey) findStandIns() {
+	var support []string
+	for i := range s.c.Files {
+		f := &s.c.Files[i]
+		if hadIt(f) || f.New.Data == nil || moduleLanguage(f.Path) == "" || s.c.Contents == nil {
+			continue
+		}
+		switch {
+		case s.has(f.Path, pawl.ClassSupport):
+			support = append(support, f.Path)
+		case s.has(f.Path, pawl.ClassCode):
+			if other := s.namesake(f.Path); other != "" {
+				s.standIns = append(s.standIns, standIn{f.Path, fmt.Sprintf("it is found in place of %s", other)})
+			}
+		}
+	}
+	if len(support) == 0 {
+		return
+	}
+	support = support[:min(len(support), maxNamed)]
+	imported := map[string]bool{}
+	size := 0
+	s.c.Contents(slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !s.holdsTests(p) }), func(in string, text []byte) bool {
+		size += len(text)
+		for _, p := range support {
+			imported[p] = imported[p] || moduleLanguage(in) == moduleLanguage(p) && imports(text, moduleName(p))
+		}
+		return size < maxSearched
+	})
+	for _, p := range support {
+		if imported[p] {
+			s.standIns = append(s.standIns, standIn{p, fmt.Sprintf("tests that the base has too find it as module %s", moduleName(p))})
+		}
+	}
+}
+
+// standIn is an added file that is found in place of something else.
+type standIn struct{ path, why string }
+
+// moduleLanguage returns the language of a module that is found by its name; empty = it is none.
+func moduleLanguage(p string) string {
+	switch path.Ext(p) {
+	case ".py", ".so", ".pyd":
+		return "python"
+	case ".ts":
+		if strings.HasSuffix(p, ".d.ts") {
+			return ""
+		}
+		return "js"
+	case ".js", ".mjs", ".cjs", ".jsx", ".mts", ".cts", ".tsx":
+		return "js"
+	}
+	return ""
+}
+
+// moduleName returns the name by which a module is imported, without its package: that of its folder if it
+// stands for a package.
+func moduleName(p string) string {
+	dir, base := path.Split(p)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	if path.Ext(base) == ".so" || path.Ext(base) == ".pyd" { // rates.cpython-312-x86_64-linux-gnu.so
+		stem, _, _ = strings.Cut(base, ".")
+	}
+	if stem == "__init__" || stem == "index" {
+		return path.Base(dir)
+	}
+	return stem
+}
+
+// importLine matches lines of Python and JavaScript that import something.
+var importLine = regexp.MustCompile(`(?m)^.*\b(?:import|from|require|import_module|patch)\b.*$`)
+
+// imports reports whether a source imports a module of this name.
+func imports(text []byte, name string) bool {
+	for _, line := range importLine.FindAll(text, -1) {
+		for from := 0; ; {
+			i := bytes.Index(line[from:], []byte(name))
+			if i < 0 {
+				break
+			}
+			i += from
+			end := i + len(name)
+			if (i == 0 || !isWord(line[i-1])) && (end == len(line) || !isWord(line[end])) {
+				return true
+			}
+			from = i + 1
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool { return isName(c) && c != '.' && c != '-' }
+
+// sourceRoots are folders that are on the path of a language, or not, as a project is laid out.
+var sourceRoots = []string{"src/", "lib/", "python/", "app/"}
+
+// moduleOf returns what a module is imported as, as a path.
+func moduleOf(p string) string {
+	for _, root := range sourceRoots {
+		if rest, ok := strings.CutPrefix(p, root); ok {
+			p = rest
+			break
+		}
+	}
+	name := moduleName(p)
+	dir := path.Dir(p)
+	if path.Base(dir) == name && !strings.HasPrefix(path.Base(p), name+".") {
+		return dir
+	}
+	return path.Join(dir, name)
+}
+
+// namesake returns a file of the base that the candidate still has and that is imported as an added one is.
+func (s *Survey) namesake(added string) string {
+	as := moduleOf(added)
+	for _, p := range s.c.Paths() {
+		if p != added && moduleLanguage(p) == moduleLanguage(added) && s.classes.Of(p) == pawl.ClassCode && moduleOf(p) == as && s.c.Read(p, false) != nil {
+			return p
+		}
+	}
+	return ""
+}
