@@ -463,7 +463,9 @@ func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 		}
 	case i >= 0:
 		l.base = slices.Clone(l.base)
-		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing, cut: b.Partial && b.Missing == "" && s.Settings.Evidence != "", again: l.base[i].cut}
+		again := l.base[i].cut
+		cut := s.Settings.Evidence != "" && (b.Partial && b.Missing == "" || again && b.Missing != "")
+		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing, cut: cut, again: again}
 		if !b.Partial { // a gate that was cut short proves nothing
 			l.base[i].red, l.base[i].took = !verdict.Passes(b.Verdict), b.Duration
 		}

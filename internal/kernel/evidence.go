@@ -416,7 +416,11 @@ func (d *draft) judgeBaseAgain(l *Loop) bool {
 		}
 		g := &d.s.Settings.Gates[i]
 		if b.again {
-			d.stop(pawl.OutcomeBlocked, brief.Cut(fmt.Sprintf("gate %s could not judge the base, so nothing can be compared with it: raise timeout_ms of gate %s and resume the run", g.Name, g.Name), maxStop))
+			mend := "raise timeout_ms of gate " + g.Name
+			if b.missing != "" {
+				mend = "install " + b.missing
+			}
+			d.stop(pawl.OutcomeBlocked, brief.Cut(fmt.Sprintf("gate %s could not judge the base, so nothing can be compared with it: %s and resume the run", g.Name, mend), maxStop))
 			return false
 		}
 		d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.Base, OnBase: true})

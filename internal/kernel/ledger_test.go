@@ -149,7 +149,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		switch {
 		case !b.OnBase:
 			g.judged(e.Loop, b)
-		case e.Loop == 1 && !b.Optional:
+		case e.Loop == 1 && !b.Optional && !s.Loop(1).base[s.gateIndex(b.Gate)].again: // it ran when the run began
 			g.missing[b.Gate] = b.Missing
 		}
 	case *pawl.GateLeftOut:

@@ -52,11 +52,11 @@ func (d *draft) requireGates(l *Loop) bool {
 }
 
 // missingGates returns the gates that cannot run and are not left out. Optional gates are not among
-// them, because they are skipped.
+// them, because they are skipped, and neither are those that could run when the run began.
 func (s *State) missingGates(l *Loop) []int {
 	var out []int
 	for i := range l.base {
-		if l.base[i].missing != "" && !s.Settings.Gates[i].Optional && !s.isLeftOut(i) {
+		if l.base[i].missing != "" && !l.base[i].cut && !s.Settings.Gates[i].Optional && !s.isLeftOut(i) {
 			out = append(out, i)
 		}
 	}
