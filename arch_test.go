@@ -44,7 +44,7 @@ var rules = []rule{
 	{"internal/artifact", []string{"internal/tasks", "internal/plain"}, "what a plan, a spec and a phase are is the same for models, the kernel's tasks and people"},
 	{"internal/resolve", nil, "which task a message means follows from its words and from what is known, and from nothing else"},
 	{"internal/recipe", []string{"internal/strictyaml"}, "a recipe is data: whoever reads it must not need an engine"},
-	{"internal/config", []string{"internal/egress", "internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
+	{"internal/config", []string{"internal/egress", "internal/evidence/class", "internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
 	{"internal/start", []string{"internal/config", "internal/recipe", "internal/ecosystem", "internal/egress", "internal/tasks", "internal/view", "internal/plain", "internal/heldout"},
 		"what a request means follows from it, the configuration and the project's runs, whoever asks: no face and no engine is known"},
 	{"internal/credential", []string{"internal/config", "internal/process"}, "keys are read from where the configuration says, for whoever calls models"},

@@ -110,8 +110,12 @@ func Load(src Sources) (Config, error) {
 	if err := c.repository(src.Repo); err != nil {
 		return Config{}, err
 	}
+	asked, at := pawl.EvidenceMode(c.values.evidence), c.origins["evidence"]
 	if err := c.userFile(src.UserFile); err != nil {
 		return Config{}, err
+	}
+	if own := pawl.EvidenceMode(c.values.evidence); inRepository(at) && own.Stricter(asked) != own {
+		c.values.evidence, c.origins["evidence"] = string(asked), at
 	}
 	env, err := variables(src.Env)
 	if err != nil {

@@ -87,6 +87,39 @@ func TestDefaults(t *testing.T) {
 
 // Each layer is stronger than the one before, key by key, and every value knows
 // where it comes from.
+// A repository makes evidence stricter than the user's own file says, never looser. Variables and flags are
+// of the moment, and decide.
+func TestEvidenceOfLayers(t *testing.T) {
+	for _, tt := range []struct{ repo, user, flag, want, from string }{
+		{"", "", "", "review", "default"},
+		{"strict", "review", "", "strict", ".pawl/config.yaml:1:11"},
+		{"strict", "off", "", "strict", ".pawl/config.yaml:1:11"},
+		{"review", "strict", "", "strict", "USER:1:11"},
+		{"review", "off", "", "review", ".pawl/config.yaml:1:11"},
+		{"", "off", "", "off", "USER:1:11"},
+		{"strict", "", "off", "off", "--evidence"},
+	} {
+		src := config.Sources{}
+		files := []string{}
+		if tt.repo != "" {
+			files = append(files, ".pawl/config.yaml", "evidence: "+tt.repo+"\n")
+		}
+		src.Repo = repo(files...)
+		if tt.user != "" {
+			src.UserFile = MustWrite(t, "evidence: "+tt.user+"\n")
+		}
+		if tt.flag != "" {
+			src.Flags = []config.Flag{{Name: "--evidence", Key: "evidence", Value: tt.flag}}
+		}
+		c := MustLoad(t, src)
+		for _, v := range c.Explain() {
+			if from := strings.Replace(v.Origin, src.UserFile, "USER", 1); v.Key == "evidence" && (v.Value != tt.want || !strings.HasSuffix(from, tt.from)) {
+				t.Errorf("repository %q, user %q, flag %q: %s from %s, want %s from %s", tt.repo, tt.user, tt.flag, v.Value, from, tt.want, tt.from)
+			}
+		}
+	}
+}
+
 func TestLayers(t *testing.T) {
 	user := MustWrite(t, "limits:\n  tokens: 3000\n  time_minutes: 30\n  iterations: 4\nmodels:\n  medium: openai/gpt-6.1-sol\n")
 	src := config.Sources{

@@ -14,6 +14,7 @@ import (
 
 	"pawl"
 	"pawl/internal/egress"
+	"pawl/internal/evidence/class"
 	"pawl/internal/recipe"
 	"pawl/internal/strictyaml"
 )
@@ -166,7 +167,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("prepare_timeout_ms", "The time limit for all of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
 	m.Key("allow_missing_gates", "Gates that a run leaves out if their program is not installed. Not in a repository.").Texts(&v.missing)
 	m.Key("instructions", "Whether agents are shown the repository's instructions for agents: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
-	m.Key("evidence", "Who answers for changes of what gates look at. A repository may only be stricter than `review`.").WordOr(&v.evidence, v.evidenceFields, evidenceModes...)
+	m.Key("evidence", "Who answers for changes of what gates look at. A repository may be stricter than your own file, not looser; a variable or a flag decides over both.").WordOr(&v.evidence, v.evidenceFields, evidenceModes...)
 	m.Key("egress", "Hosts that the prepare commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
 	if _, err := egress.ParseAll(v.egress); err != nil {
 		m.Problem("egress", "%s", err)
@@ -456,7 +457,7 @@ var evidenceModes = []string{string(pawl.EvidenceStrict), string(pawl.EvidenceRe
 
 func (v *values) evidenceFields(m *strictyaml.Map) {
 	m.Key("mode", "A person (`strict`), the reviewer (`review`), or nobody, because nothing is looked for (`off`).").Word(&v.evidence, evidenceModes...)
-	strictyaml.List(m.Key("classes", "What paths are to the gates, ahead of what Pawl knows of their ecosystem. A repository may only make them count for more."), "class", &v.classes, readPathRule)
+	strictyaml.List(m.Key("classes", "What paths are to the gates, ahead of what Pawl knows of their ecosystem. A repository may not say of paths that nobody need look at them."), "class", &v.classes, readPathRule)
 	m.Key("allow_paths", "Paths that rule people or their tools, such as `.github`, and that the work may change. Not in a repository.").Texts(&v.allowPaths)
 }
 
@@ -467,6 +468,9 @@ func readPathRule(m *strictyaml.Map, r *pawl.PathRule) {
 	}
 	m.Need("pattern", "The paths, as in .gitignore: `*` within a name, `**` across folders.").Text(&r.Pattern)
 	m.Need("class", "What they are.").Word((*string)(&r.Class), words...)
+	if err := class.Rule(*r).Check(); r.Pattern != "" && r.Class != "" && err != nil {
+		m.Problem("pattern", "%s", err)
+	}
 }
 
 func (v *values) approvalFields(m *strictyaml.Map) {

@@ -91,10 +91,24 @@ func New(rules []Rule, commands []string) *Classes {
 
 // Of returns the class of a slash-separated path of the tree, by its name alone. For a file
 // with two jobs it is the class of what the file is for; [Classes.Parts] looks inside.
+//
+// A rule takes from what rules people only what it says nobody need look at: repositories may not
+// write such a rule.
 func (c *Classes) Of(name string) pawl.PathClass {
-	if class, ok := c.ruled(name); ok {
+	class, ok := c.ruled(name)
+	switch {
+	case !ok:
+		return c.listed(name)
+	case class == pawl.ClassCode || class == pawl.ClassDocs || class == pawl.ClassDependency:
 		return class
+	case c.listed(name) == pawl.ClassPolicy:
+		return pawl.ClassPolicy
 	}
+	return class
+}
+
+// listed returns the class that the tables give a path.
+func (c *Classes) listed(name string) pawl.PathClass {
 	p := split(name)
 	t := c.names
 	switch {

@@ -654,7 +654,7 @@ func TestRules(t *testing.T) {
 		"quality/a.go": pawl.ClassTest, "x/quality/y/a.go": pawl.ClassTest, "quality": pawl.ClassCode, "equality/a.go": pawl.ClassCode,
 		"tools/gen.go": pawl.ClassVendored, "x/tools/gen.go": pawl.ClassCode,
 		"api/a.json": pawl.ClassGateInput, "api/v1/x/a.json": pawl.ClassGateInput, "x/api/a.json": pawl.ClassCode,
-		".github/a.sql": pawl.ClassSupport, "a_test.go": pawl.ClassTest,
+		".github/a.sql": pawl.ClassPolicy, "a_test.go": pawl.ClassTest,
 	} {
 		if got := c.Of(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
