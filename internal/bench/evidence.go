@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,9 +54,23 @@ type EvidenceEntry struct {
 	findings int
 }
 
-// MeasureEvidence examines the entries of the corpus whose names have the prefix only, and which keep
-// returns true for, a few side by side.
+// EvidenceTools are the programs that gates of the corpus run.
+var EvidenceTools = []string{"go", "node", "npm", "python3", "pytest", "cargo", "make", "bash"}
+
+// MissingTools returns those of [EvidenceTools] that are not installed.
+func MissingTools() []string {
+	return slices.DeleteFunc(slices.Clone(EvidenceTools), func(tool string) bool {
+		_, err := exec.LookPath(tool)
+		return err == nil
+	})
+}
+
+// MeasureEvidence examines the entries of the corpus that keep returns true for, a few side by side. A nil
+// keep keeps all.
 func MeasureEvidence(ctx context.Context, o Options, keep func(*corpus.Entry) bool) (e Evidence, err error) {
+	if missing := MissingTools(); len(missing) > 0 {
+		return e, pawl.Errorf(pawl.CodeInvalid, "the gates of the corpus need %s", strings.Join(missing, ", ")).WithHint("install what is missing")
+	}
 	began := time.Now()
 	entries, err := corpus.Load()
 	if err != nil {
@@ -364,7 +379,7 @@ func (r EvidenceEntry) String() string {
 		return ""
 	}
 	if r.HeldOut {
-		examined := fmt.Sprintf("%d findings", r.findings)
+		examined := fmt.Sprintf("findings: %d", r.findings)
 		if r.Problem != "" {
 			examined = "not examined"
 		}

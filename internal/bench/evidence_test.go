@@ -2,7 +2,6 @@ package bench
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -15,13 +14,11 @@ func TestEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the gates of every project of the corpus several times")
 	}
-	for _, tool := range []string{"go", "node", "npm", "python3", "pytest", "cargo", "make", "bash"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is missing: the corpus needs it", tool)
-			}
-			t.Skipf("%s is missing: the corpus needs it", tool)
+	if missing := MissingTools(); len(missing) > 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("the corpus needs %v", missing)
 		}
+		t.Skipf("the corpus needs %v", missing)
 	}
 	only := os.Getenv("PAWL_CORPUS") // a part of the names of entries
 	e, err := MeasureEvidence(t.Context(), Options{Dir: t.TempDir(), Progress: func(text string) { t.Log(text) }}, func(x *corpus.Entry) bool {

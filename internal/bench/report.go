@@ -25,6 +25,7 @@ type Report struct {
 	List       *List       `json:"list,omitempty"`
 	Recovery   *Recovery   `json:"recovery,omitempty"`
 	Watchers   *Watchers   `json:"watchers,omitempty"`
+	Evidence   *Evidence   `json:"evidence,omitempty"`
 }
 
 // Throughput is durable steps beside what the disk does alone, before and after: disks
@@ -68,7 +69,7 @@ type Options struct {
 	Dir      string // where files are written; the disk that is measured
 	Program  string // the pawl that is started
 	Progress func(string)
-	Sections []string // what is measured, by name; none = everything
+	Sections []string // what is measured, by name; none = everything but evidence
 	Times    int      // how often a command is run in each way; at least 1
 }
 
@@ -76,33 +77,38 @@ type Options struct {
 type section struct {
 	name, what string
 	measure    func(ctx context.Context, o Options, r *Report) error
+	// asked says that it is no part of everything: it measures no time, and needs toolchains.
+	asked bool
 }
 
 func sections() []section {
 	return []section{
-		{"start", "the program and its daemon, from when they are executed", func(ctx context.Context, o Options, r *Report) error {
+		{name: "start", what: "the program and its daemon, from when they are executed", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Start)(MeasureStart(ctx, o, starts))
 		}},
-		{"idle", fmt.Sprintf("a daemon with %d projects at rest", idleProjects), func(ctx context.Context, o Options, r *Report) error {
+		{name: "idle", what: fmt.Sprintf("a daemon with %d projects at rest", idleProjects), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Idle)(MeasureIdle(ctx, o, idleProjects, idleSettle, idleFor))
 		}},
-		{"steps", "durable steps beside the disk alone", measureThroughput},
-		{"fold", fmt.Sprintf("folding %d events", foldEvents), func(ctx context.Context, _ Options, r *Report) error {
+		{name: "steps", what: "durable steps beside the disk alone", measure: measureThroughput},
+		{name: "fold", what: fmt.Sprintf("folding %d events", foldEvents), measure: func(ctx context.Context, _ Options, r *Report) error {
 			return into(&r.Fold)(MeasureFold(ctx, foldEvents))
 		}},
-		{"decide", fmt.Sprintf("decisions in a run of %d loops", decideLoops), measureDecide},
-		{"iteration", "the harness's part of an iteration", measureIterations},
-		{"rooms", "confined commands beside plain bubblewrap", func(ctx context.Context, o Options, r *Report) error {
+		{name: "decide", what: fmt.Sprintf("decisions in a run of %d loops", decideLoops), measure: measureDecide},
+		{name: "iteration", what: "the harness's part of an iteration", measure: measureIterations},
+		{name: "rooms", what: "confined commands beside plain bubblewrap", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Rooms)(MeasureRooms(ctx, o, o.Times, roomFiles, roomOpens))
 		}},
-		{"list", fmt.Sprintf("listing %d stored runs", listRuns), func(ctx context.Context, o Options, r *Report) error {
+		{name: "list", what: fmt.Sprintf("listing %d stored runs", listRuns), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.List)(MeasureList(ctx, o, listRuns, listTimes))
 		}},
-		{"watchers", fmt.Sprintf("%d watchers of one run, %d of which do not read", watchers, watchersStall), func(ctx context.Context, o Options, r *Report) error {
+		{name: "watchers", what: fmt.Sprintf("%d watchers of one run, %d of which do not read", watchers, watchersStall), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Watchers)(MeasureWatchers(ctx, o, watchers, watchersStall, watchedEvents, watchedPace))
 		}},
-		{"recovery", fmt.Sprintf("a daemon killed with %d runs of %d events", recoveryRuns, recoveryEvents), func(ctx context.Context, o Options, r *Report) error {
+		{name: "recovery", what: fmt.Sprintf("a daemon killed with %d runs of %d events", recoveryRuns, recoveryEvents), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Recovery)(MeasureRecovery(ctx, o, recoveryRuns, recoveryEvents, recoveryRounds))
+		}},
+		{name: "evidence", what: "what is found in the changes of the corpus, with gates of four languages", asked: true, measure: func(ctx context.Context, o Options, r *Report) error {
+			return into(&r.Evidence)(MeasureEvidence(ctx, o, nil))
 		}},
 	}
 }
@@ -135,7 +141,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	for _, s := range sections() {
-		if len(o.Sections) > 0 && !slices.Contains(o.Sections, s.name) {
+		if !slices.Contains(o.Sections, s.name) && (len(o.Sections) > 0 || s.asked) {
 			continue
 		}
 		o.Progress(s.name + ": " + s.what)

@@ -13,6 +13,9 @@ func (r Report) String() string {
 	p("%s, %s", r.Machine, r.At.Format(time.DateOnly))
 	r.alone(p)
 	r.daemon(p)
+	if r.Evidence != nil {
+		p("\n%s", r.Evidence)
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

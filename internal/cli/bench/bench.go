@@ -19,7 +19,7 @@ type World struct {
 	Sections []string
 	// Times is how many times the section rooms runs each command by default.
 	Times int
-	// Run measures sections, all when none is named, and says on the way what it
+	// Run measures sections, all but evidence when none is named, and says on the way what it
 	// measures. Its report is printed as text where it is a [fmt.Stringer], else as JSON.
 	Run func(ctx context.Context, sections []string, times int, progress func(string)) (report any, err error)
 }
@@ -38,11 +38,15 @@ killed during runs. It uses real processes, sockets and files in a folder of its
 own, calls no model but a built-in one, and leaves nothing behind. All sections
 together take some minutes. Compare figures of the same machine only.
 
+The section evidence measures no time and runs only if it is named: it makes the
+changes of a corpus, cheats and honest ones, and says which are found. Its gates
+need Go, Node.js, Python with pytest, Rust and make.
+
 The sections are
   ` + strings.Join(w.Sections, " ") + `
 
 ` + cli.ExitCodes,
-		Example:   "  pawl bench start idle\n  pawl bench rooms -n 500\n  pawl bench --json > bench.json",
+		Example:   "  pawl bench start idle\n  pawl bench rooms -n 500\n  pawl bench evidence\n  pawl bench --json > bench.json",
 		ValidArgs: w.Sections,
 		Args:      cli.Args(0, len(w.Sections)),
 		RunE: func(cmd *cobra.Command, args []string) error {
