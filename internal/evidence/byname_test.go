@@ -214,3 +214,29 @@ func TestRegroupedTests(t *testing.T) {
 		})
 	}
 }
+
+// A test that is skipped where something is missing may be so for something else, if it runs. One that was never
+// skipped may not.
+func TestSkippedSometimes(t *testing.T) {
+	test := func(skip string) tree {
+		return tree{"a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {\n" + skip + "\tif X() != 1 {\n\t\tt.Fatal()\n\t}\n}\n"}
+	}
+	const one, other = "\tif !hasDocker() {\n\t\tt.Skip()\n\t}\n", "\tif !hasPodman() {\n\t\tt.Skip()\n\t}\n"
+	for _, tt := range []struct {
+		name, base, now string
+		ran             pawl.TestStatus
+		want            int
+	}{
+		{"another condition, and it runs", one, other, pawl.TestPass, 0},
+		{"another condition, and it is skipped", one, other, pawl.TestSkip, 1},
+		{"its first condition", "", other, pawl.TestPass, 1},
+		{"always", one, "\tt.Skip()\n", pawl.TestPass, 1},
+	} {
+		c := between(test(tt.base), test(tt.now))
+		c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
+		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestX", Status: tt.ran}}}}})
+		if len(found) != tt.want {
+			t.Errorf("%s: found %+v, want %d", tt.name, found, tt.want)
+		}
+	}
+}

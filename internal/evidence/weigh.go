@@ -484,20 +484,40 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 func (w *weighing) sources() {
 	for _, c := range w.changes {
 		switch {
+		case c.Sometimes && w.runs(c.Test):
+			w.remark("test %q of %s is skipped under another condition than on the base; here it ran", c.Test, c.Path)
+			continue
 		case c.Kind == pawl.FindRemovedTest && (w.named || !w.isGone(&c)), c.Kind == pawl.FindExpectation && !w.static, w.lost[c.Test]:
 			continue
 		}
 		w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})
 	}
 	for _, c := range w.docs {
-		if c.Kind == pawl.FindExpectation && w.runs(c.Path) {
+		if c.Kind == pawl.FindExpectation && w.runsFile(c.Path) {
 			w.raise(pawl.Finding{Kind: c.Kind, Path: c.Path, Tests: []string{c.Test}, Text: c.Text, Detail: c.Detail})
 		}
 	}
 }
 
-// runs reports whether a gate runs tests that it names by this file.
-func (w *weighing) runs(file string) bool {
+// runs reports whether a test that a source names passed, and none of the name did anything else.
+func (w *weighing) runs(test string) bool {
+	passed := false
+	for _, own := range w.r.Own {
+		for _, t := range own.Tests {
+			if !slices.Contains(namesOf(t.Name), test) {
+				continue
+			}
+			if t.Status != pawl.TestPass {
+				return false
+			}
+			passed = true
+		}
+	}
+	return passed
+}
+
+// runsFile reports whether a gate runs tests that it names by this file.
+func (w *weighing) runsFile(file string) bool {
 	for _, own := range w.r.Own {
 		if slices.ContainsFunc(own.Tests, func(t pawl.TestResult) bool { return strings.Contains(t.Name, file) }) {
 			return true

@@ -107,6 +107,23 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// What only looks like a secret in a file is none there.
+func TestFindNone(t *testing.T) {
+	lines := strings.Split(pemKey, "\n")
+	for name, text := range map[string]string{
+		"InPieces": "func TestPartsOfSecrets() {\n\tkey := \"-----BEGIN \" + \"EC PRIVATE KEY-----\\n" + strings.Join(lines[1:], "\\n") + "\"\n",
+		"EndOfKey": "x := \"" + strings.Join(lines[6:], "\\n") + "\"\n",
+		"Counted":  "API_KEY=sk-test-0123456789abcdef\npassword = \"hunter-1234567890\"\n",
+	} {
+		if got := Find("a_test.go", []byte(text)); len(got) > 0 {
+			t.Errorf("%s: found %+v", name, got)
+		}
+	}
+	if got := Find("a.env", []byte("API_KEY=sk-test-"+"0183456729abcdef\n")); len(got) != 1 {
+		t.Errorf("found %+v, want one key", got)
+	}
+}
+
 // A part of a key is one too: tools cut what they show, and number its lines.
 func TestFindPartOfKey(t *testing.T) {
 	lines := strings.Split(pemKey, "\n")

@@ -64,9 +64,16 @@ func (c *comparison) skipped(p pair) bool {
 			test += "[" + m.row + "]"
 		}
 		c.add(pawl.FindSkippedTest, p, test, fmt.Sprintf("%s is skipped, or its failure does not count: %s", title(p.candidate, m.row), shorten(m.text)), "")
+		c.changes[len(c.changes)-1].Sometimes = isConditional(m.text) && slices.ContainsFunc(p.base.marks, func(m mark) bool { return isConditional(m.text) })
 		found = true
 	}
 	return found && slices.ContainsFunc(p.candidate.marks, func(m mark) bool { return m.row == "" && !slices.Contains(p.base.marks, m) })
+}
+
+// isConditional reports whether a mark skips a test under a condition. What a test does only if it failed is
+// none.
+func isConditional(mark string) bool {
+	return strings.HasPrefix(mark, "if ") && !strings.Contains(mark, "Failed()")
 }
 
 func title(u *unit, row string) string {

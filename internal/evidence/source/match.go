@@ -29,12 +29,22 @@ func (c *comparison) match() {
 	for _, key := range []func(*unit) string{
 		func(u *unit) string { return u.file.path + "\x00" + u.suite + "\x00" + u.name },
 		func(u *unit) string { return u.file.path + "\x00" + u.name },
+		inPackage,
 	} {
 		left, right = c.matchBy(left, right, key)
 	}
 	left, right = c.matchNames(left, right)
 	left, right = c.matchSignatures(left, right)
 	c.removed, c.added = c.matchBodies(left, right)
+}
+
+// inPackage returns a key that tests of one name have in the files of a package; in languages where a name
+// may occur in each file of a folder it has the file in it.
+func inPackage(u *unit) string {
+	if u.file.lang.name == "go" {
+		return path.Dir(u.file.path) + "\x00" + u.name
+	}
+	return u.file.path + "\x00" + u.suite + "\x00" + u.name
 }
 
 // reachable reports whether a runner that finds the test of the base finds the one of the candidate.

@@ -52,6 +52,24 @@ func goTests(body ...string) string {
 	return "package a\n\nimport \"testing\"\n\n" + strings.Join(body, "\n\n") + "\n"
 }
 
+// Tests of one name in the files of a package of Go are the same test, however much of it is in helpers now.
+func TestMovedIntoHelpers(t *testing.T) {
+	const old = "func TestClean(t *testing.T) {\n\tdir := t.TempDir()\n\tif err := run(dir); err != nil {\n\t\tt.Fatal(err)\n\t}\n\tif left := list(dir); len(left) > 0 {\n\t\tt.Error(left)\n\t}\n}"
+	const now = "func nothingLeft(t *testing.T, dir string) {\n\tif left := list(dir); len(left) > 0 {\n\t\tt.Error(left)\n\t}\n}\n\nfunc TestClean(t *testing.T) {\n\tnothingLeft(t, ran(t))\n}"
+	base := []File{{"a/one_test.go", []byte(goTests(old))}}
+	for name, want := range map[string]int{"a/two_test.go": 0, "b/two_test.go": 1} {
+		n := 0
+		for _, c := range Compare(base, []File{{name, []byte(goTests(now))}}) {
+			if c.Kind == pawl.FindRemovedTest {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("moved to %s, %d tests are gone, want %d", name, n, want)
+		}
+	}
+}
+
 // What a change of a test in Go takes away is found, and what only looks like it is not.
 func TestGo(t *testing.T) {
 	const (

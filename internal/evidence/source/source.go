@@ -90,6 +90,9 @@ type Change struct {
 	// Kept is whether a test that is gone gave and expected nothing but what one of the candidate's
 	// new or changed tests has in it too. If it still passes, it is most likely a part of that.
 	Kept bool
+	// Sometimes is whether a test is skipped only where a condition holds, so that running it shows
+	// whether it is.
+	Sometimes bool
 }
 
 // Tests returns the tests of a file. It reports false when the language is not known or the
