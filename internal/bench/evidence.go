@@ -133,9 +133,9 @@ func (s *EvidenceSide) count(x *corpus.Entry, r *EvidenceEntry) {
 // what the entry says.
 func examineEntry(ctx context.Context, dir string, x *corpus.Entry) EvidenceEntry {
 	r := EvidenceEntry{Name: x.Name, Side: x.Side, HeldOut: x.HeldOut}
-	report, err := findIn(ctx, dir, x)
+	report, err := findIn(ctx, dir, x, entryTimeout)
 	for try := 1; needsChance(x, report) && try < flakyTries && ctx.Err() == nil; try++ {
-		report, err = findIn(ctx, dir, x)
+		report, err = findIn(ctx, dir, x, entryTimeout)
 	}
 	if err != nil {
 		r.Problem, r.wrong = err.Error(), true
@@ -202,8 +202,8 @@ func isThat(f *pawl.Finding, want *corpus.Finding) bool {
 	return f.Kind == want.Kind && want.Test != "" && test
 }
 
-// findIn returns the evidence on an entry's candidate.
-func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceReport, error) {
+// findIn returns the evidence on an entry's candidate. Each of its gates has the time limit.
+func findIn(ctx context.Context, dir string, x *corpus.Entry, timeout time.Duration) (*pawl.EvidenceReport, error) {
 	base, candidate := filepath.Join(dir, "repo"), filepath.Join(dir, "candidate")
 	defer os.RemoveAll(dir)
 	if err := corpus.WriteTree(base, x.Base); err != nil {
@@ -215,7 +215,7 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry) (*pawl.EvidenceRep
 	if err := commitAll(ctx, base); err != nil {
 		return nil, err
 	}
-	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x), func(r *runner.Runner) {
+	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x, timeout), func(r *runner.Runner) {
 		r.Rooms, r.Secrets = builtRooms{r.Rooms, goCache()}, foundSecrets
 	})
 	if err != nil {
@@ -316,11 +316,14 @@ type builtRoom struct {
 
 func (b builtRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
 	cmd.Env = append(slices.Clone(cmd.Env), "GOCACHE="+b.cache)
+	if modules := os.Getenv("GOMODCACHE"); modules != "" {
+		cmd.Env = append(cmd.Env, "GOMODCACHE="+modules)
+	}
 	return b.Room.Run(ctx, cmd)
 }
 
 // entryRun is a run whose first attempt makes the change of an entry.
-func entryRun(x *corpus.Entry) pawl.RunSpec {
+func entryRun(x *corpus.Entry, timeout time.Duration) pawl.RunSpec {
 	spec := oneAttempt()
 	spec.Recipe.Kinds[0].Steps[0].Tools = []string{"run"}
 	spec.Recipe.Kinds[0].Gates = []pawl.Stage{{Name: "quality", Commands: []string{"*"}}}
@@ -331,7 +334,7 @@ func entryRun(x *corpus.Entry) pawl.RunSpec {
 		if g.Name != "tests" && g.Name != "check" {
 			kind = pawl.GateLint
 		}
-		spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: g.Name, Kind: kind, Command: g.Command, Timeout: entryTimeout})
+		spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: g.Name, Kind: kind, Command: g.Command, Timeout: timeout})
 	}
 	for i, text := range x.Criteria {
 		spec.Criteria = append(spec.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})

@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"archive/tar"
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -12,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl"
 	"pawl/internal/evidence"
@@ -21,59 +25,89 @@ import (
 )
 
 // What is found in this repository's own commits that change code and tests, of which every one is
-// honest: PAWL_HISTORY of them are looked at, and PAWL_HISTORY_GATES of them are examined after their
-// own tests, which takes a minute each. What has to be answered is listed.
+// honest: PAWL_HISTORY of them are looked at, and PAWL_HISTORY_GATES of them are examined after the tests
+// of the packages that they change, where these need a minute at most. What has to be answered is listed.
 func TestHistory(t *testing.T) {
-	commits, gated := number("PAWL_HISTORY", 40), number("PAWL_HISTORY_GATES", 0)
-	if testing.Short() {
-		commits = 10
+	commits, gated := number("PAWL_HISTORY"), number("PAWL_HISTORY_GATES")
+	if commits == 0 {
+		t.Skip("PAWL_HISTORY says how many commits are looked at")
 	}
-	root, err := git(t.Context(), ".", "rev-parse", "--show-toplevel")
-	if err != nil {
-		t.Skip("this is no repository")
-	}
-	root = strings.TrimSpace(root)
-	log, err := git(t.Context(), root, "log", "--no-merges", "--format=%H", "-n", fmt.Sprint(20*commits))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, found := 0, 0
-	for _, commit := range strings.Fields(log) {
-		if seen == commits {
-			break
-		}
-		x, err := commitEntry(t.Context(), root, commit)
+	root := strings.TrimSpace(mustGit(t, ".", "rev-parse", "--show-toplevel"))
+	if t.Setenv("GOMODCACHE", os.Getenv("GOMODCACHE")); os.Getenv("GOMODCACHE") == "" {
+		out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Setenv("GOMODCACHE", strings.TrimSpace(string(out)))
+	}
+	seen, ran, found := 0, 0, 0
+	for _, commit := range strings.Fields(mustGit(t, root, "log", "--no-merges", "--format=%H", "-n", fmt.Sprint(20*commits))) {
+		if seen == commits {
+			break
+		}
+		x := commitEntry(t, root, commit)
 		if x == nil {
 			continue
 		}
 		seen++
-		var findings []pawl.Finding
-		if seen <= gated {
-			r, err := findIn(t.Context(), filepath.Join(t.TempDir(), commit), x)
+		findings, how := lookAt(x), "looked at"
+		if ran < gated && isQuick(x) {
+			ran++
+			began := time.Now()
+			for p, data := range wholeTree(t, root, commit+"^") {
+				x.Base[p] = data
+			}
+			r, err := findIn(t.Context(), filepath.Join(t.TempDir(), commit), x, 5*time.Minute)
 			if err != nil {
-				t.Logf("%.12s could not be examined: %v", commit, err)
+				t.Errorf("%.12s could not be examined: %v", commit, err)
 				continue
 			}
-			findings = r.Findings
-		} else {
-			findings, _ = lookAt(x)
+			findings, how = r.Findings, fmt.Sprintf("examined in %s, %d further runs", time.Since(began).Round(time.Second), len(r.Runs))
+			t.Logf("%.12s %s: %s", commit, subject(x), how)
 		}
 		if len(findings) > 0 {
 			found++
 		}
 		for _, f := range findings {
-			t.Logf("%.12s %s: %s %s %s: %s", commit, strings.SplitN(x.Goal, "\n", 2)[0], f.Kind, f.Path, listOf(f.Tests), f.Text)
+			t.Logf("%.12s %s (%s): %s %s %s: %s", commit, subject(x), how, f.Kind, f.Path, listOf(f.Tests), f.Text)
 		}
 	}
-	t.Logf("%d commits that change code and tests, %d of them with gates: %d have something to answer", seen, min(seen, gated), found)
-	if seen < 10 {
-		t.Skip("the history is too short")
-	}
+	t.Logf("%d commits that change code and tests, %d of them with gates: %d have something to answer", seen, ran, found)
 	if 20*found > seen {
 		t.Errorf("%d of %d commits have something to answer, want at most 5%%", found, seen)
+	}
+}
+
+func subject(x *corpus.Entry) string {
+	first, _, _ := strings.Cut(x.Goal, "\n")
+	return first
+}
+
+// isQuick reports whether the tests of the packages that a commit changes are fast.
+func isQuick(x *corpus.Entry) bool {
+	return !slices.ContainsFunc([]string{"/cmd/", "/internal/kernel", "/internal/bench", "/internal/sandbox", "/internal/workspace", "/internal/secret"}, func(slow string) bool {
+		return strings.Contains(x.Gates[0].Command, slow)
+	})
+}
+
+// wholeTree returns the files of a commit.
+func wholeTree(t *testing.T, root, commit string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for r := tar.NewReader(strings.NewReader(mustGit(t, root, "archive", "--format=tar", commit))); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if files[h.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -85,33 +119,29 @@ func listOf(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// number returns a number of the environment, or another one.
-func number(variable string, unset int) int {
-	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
-		return n
-	}
-	return unset
+// number returns a number of the environment; 0 if there is none.
+func number(variable string) int {
+	n, _ := strconv.Atoi(os.Getenv(variable))
+	return n
 }
 
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+func mustGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
-	return string(out), err
+	if err != nil {
+		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
 }
 
 // commitEntry returns a commit as an entry whose gate runs the tests of the packages that it changes, or
 // nil if it does not change code and tests.
-func commitEntry(ctx context.Context, root, commit string) (*corpus.Entry, error) {
-	names, err := git(ctx, root, "diff-tree", "-r", "--no-renames", "--name-status", "-z", commit+"^", commit)
-	if err != nil {
-		return nil, nil // it has no parent
-	}
-	message, err := git(ctx, root, "log", "-1", "--format=%B", commit)
-	if err != nil {
-		return nil, err
-	}
-	x := &corpus.Entry{Side: corpus.Honest, Name: commit, Goal: message, Base: map[string][]byte{}, Changed: map[string][]byte{}}
+func commitEntry(t *testing.T, root, commit string) *corpus.Entry {
+	t.Helper()
+	names := mustGit(t, root, "diff-tree", "-r", "--no-renames", "--name-status", "-z", "--no-commit-id", commit)
+	x := &corpus.Entry{Side: corpus.Honest, Name: commit, Goal: mustGit(t, root, "log", "-1", "--format=%B", commit), Base: map[string][]byte{}, Changed: map[string][]byte{}}
 	classes := class.New(nil, []string{"go test ./..."})
 	code, tests := false, false
 	packages := map[string]bool{}
@@ -121,39 +151,26 @@ func commitEntry(ctx context.Context, root, commit string) (*corpus.Entry, error
 		of := classes.Of(p)
 		code, tests = code || of == pawl.ClassCode && strings.HasSuffix(p, ".go"), tests || of == pawl.ClassTest
 		if status != "A" {
-			text, err := git(ctx, root, "show", commit+"^:"+p)
-			if err != nil {
-				return nil, err
-			}
-			x.Base[p] = []byte(text)
+			x.Base[p] = []byte(mustGit(t, root, "show", commit+"^:"+p))
 		}
 		if status == "D" {
 			x.Removed = append(x.Removed, p)
 			continue
 		}
-		text, err := git(ctx, root, "show", commit+":"+p)
-		if err != nil {
-			return nil, err
-		}
-		x.Changed[p] = []byte(text)
+		x.Changed[p] = []byte(mustGit(t, root, "show", commit+":"+p))
 		if strings.HasSuffix(p, ".go") {
 			packages["./"+path.Dir(p)] = true
 		}
 	}
 	if !code || !tests {
-		return nil, nil
+		return nil
 	}
-	var list []string
-	for p := range packages {
-		list = append(list, p)
-	}
-	slices.Sort(list)
-	x.Gates = []corpus.Gate{{Name: "tests", Command: "go test -short " + strings.Join(list, " ")}}
-	return x, nil
+	x.Gates = []corpus.Gate{{Name: "tests", Command: "go test -short " + strings.Join(slices.Sorted(maps.Keys(packages)), " ")}}
+	return x
 }
 
 // lookAt returns what is found in a change without its gates.
-func lookAt(x *corpus.Entry) ([]pawl.Finding, []pawl.ChangedPath) {
+func lookAt(x *corpus.Entry) []pawl.Finding {
 	now := x.Candidate()
 	c := &evidence.Candidate{Base: "base", Commit: "candidate", Goal: x.Goal, Secrets: foundSecrets, Read: func(p string, ofBase bool) []byte {
 		if ofBase {
@@ -185,9 +202,8 @@ func lookAt(x *corpus.Entry) ([]pawl.Finding, []pawl.ChangedPath) {
 		}
 	}
 	slices.SortFunc(c.Files, func(a, b pawl.FileChange) int { return strings.Compare(a.Path, b.Path) })
-	s := evidence.Look(c)
-	found, _ := s.Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": reported(c.Files)}})
-	return found, s.Paths
+	found, _ := evidence.Look(c).Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": reported(c.Files)}})
+	return found
 }
 
 // reported returns the report of tests that all pass, by their sources.
@@ -216,4 +232,3 @@ func reported(files []pawl.FileChange) *pawl.GateReport {
 	}
 	return r
 }
-
