@@ -3,9 +3,11 @@ package bench
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -231,4 +233,111 @@ func reported(files []pawl.FileChange) *pawl.GateReport {
 		}
 	}
 	return r
+}
+
+// modulePairs are neighbouring versions of public modules of Go with quick tests.
+var modulePairs = []struct{ module, from, to string }{
+	{"github.com/fatih/color", "v1.17.0", "v1.18.0"},
+	{"github.com/go-chi/chi/v5", "v5.2.2", "v5.2.3"},
+	{"github.com/google/go-cmp", "v0.6.0", "v0.7.0"},
+	{"github.com/google/uuid", "v1.5.0", "v1.6.0"},
+	{"github.com/gorilla/mux", "v1.8.0", "v1.8.1"},
+	{"github.com/hashicorp/go-multierror", "v1.1.0", "v1.1.1"},
+	{"github.com/julienschmidt/httprouter", "v1.2.0", "v1.3.0"},
+	{"github.com/mattn/go-runewidth", "v0.0.15", "v0.0.16"},
+	{"github.com/mitchellh/mapstructure", "v1.4.3", "v1.5.0"},
+	{"github.com/pkg/errors", "v0.9.0", "v0.9.1"},
+	{"github.com/gofrs/flock", "v0.12.0", "v0.12.1"},
+	{"github.com/sergi/go-diff", "v1.3.1", "v1.4.0"},
+	{"github.com/spf13/cobra", "v1.9.0", "v1.9.1"},
+	{"github.com/spf13/pflag", "v1.0.6", "v1.0.7"},
+	{"golang.org/x/mod", "v0.28.0", "v0.29.0"},
+}
+
+// What is found between neighbouring versions of public modules, after their tests. What rules people or
+// their tools stays as it was: of a release it is nobody's goal.
+func TestModulePairs(t *testing.T) {
+	if os.Getenv("PAWL_MODULES") == "" {
+		t.Skip("PAWL_MODULES=1 downloads modules and runs their tests")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMODCACHE", strings.TrimSpace(string(out)))
+	found := 0
+	for _, m := range modulePairs {
+		x := &corpus.Entry{Side: corpus.Honest, Name: path.Base(m.module), Goal: "Release " + m.to, Base: module(t, m.module, m.from), Changed: map[string][]byte{},
+			Gates: []corpus.Gate{{Name: "tests", Command: "go test -mod=mod ./..."}}}
+		now := module(t, m.module, m.to)
+		classes := class.New(nil, nil)
+		maps.DeleteFunc(now, func(p string, _ []byte) bool { return classes.Of(p) == pawl.ClassPolicy })
+		maps.DeleteFunc(x.Base, func(p string, _ []byte) bool { return classes.Of(p) == pawl.ClassPolicy })
+		for p, data := range now {
+			if !bytes.Equal(data, x.Base[p]) {
+				x.Changed[p] = data
+			}
+		}
+		for p := range x.Base {
+			if now[p] == nil {
+				x.Removed = append(x.Removed, p)
+			}
+		}
+		began := time.Now()
+		r, err := findIn(t.Context(), filepath.Join(t.TempDir(), "pair"), x, 5*time.Minute)
+		if err != nil {
+			t.Errorf("%s %s could not be examined: %v", m.module, m.to, err)
+			continue
+		}
+		t.Logf("%s %s: examined in %s, %d files, %d further runs, %d findings", m.module, m.to, time.Since(began).Round(time.Second), len(x.Changed)+len(x.Removed), len(r.Runs), len(r.Findings))
+		if len(r.Findings) > 0 {
+			found++
+		}
+		for _, f := range r.Findings {
+			t.Logf("%s %s: %s %s %s: %s\n%.1500s", m.module, m.to, f.Kind, f.Path, listOf(f.Tests), f.Text, f.Detail)
+		}
+	}
+	t.Logf("%d pairs, %d of them have something to answer", len(modulePairs), found)
+}
+
+// module returns the files of a version of a module, whose dependencies are there too.
+func module(t *testing.T, name, version string) map[string][]byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", name+"@"+version)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s@%s: %v: %s", name, version, err, out)
+	}
+	var at struct{ Dir string }
+	if err := json.Unmarshal(out, &at); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	err = filepath.WalkDir(at.Dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(at.Dir, p)
+		if err == nil {
+			files[filepath.ToSlash(rel)], err = os.ReadFile(p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files["go.mod"] == nil { // an old module
+		files["go.mod"] = []byte("module " + name + "\n")
+	}
+	deps := t.TempDir()
+	if err := corpus.WriteTree(deps, files); err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), "go", "mod", "download")
+	cmd.Dir = deps
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s@%s: %v: %s", name, version, err, out)
+	}
+	return files
 }

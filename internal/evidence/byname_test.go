@@ -240,3 +240,24 @@ func TestSkippedSometimes(t *testing.T) {
 		}
 	}
 }
+
+// A test that fails with the candidate's expectations too, as it did on the base, says nothing about them.
+func TestRedAnyway(t *testing.T) {
+	base := tree{"a.go": "package a", "a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {\n\tif X() != 1 {\n\t\tt.Fatal()\n\t}\n}\n"}
+	c := between(base, base.with(tree{"a_test.go": base["a_test.go"] + "\nfunc TestY(t *testing.T) {\n\tif Y() != 2 {\n\t\tt.Fatal()\n\t}\n}\n"}))
+	c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
+	report := func(verdict pawl.Verdict, failing ...string) *pawl.GateReport {
+		r := &pawl.GateReport{Verdict: verdict, Failed: len(failing), Passed: 1, Tests: []pawl.TestResult{{Name: "a.TestY", Status: pawl.TestPass}}}
+		for _, name := range failing {
+			r.Tests = append(r.Tests, pawl.TestResult{Name: name, Status: pawl.TestFail})
+		}
+		return r
+	}
+	for want, there := range []*pawl.GateReport{report(pawl.VerdictFail, "b.TestRoot"), report(pawl.VerdictFail, "b.TestRoot", "a.TestX")} {
+		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": report(pawl.VerdictPass, "b.TestRoot")},
+			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": there}}})
+		if len(found) != want {
+			t.Errorf("found %+v, want %d", found, want)
+		}
+	}
+}
