@@ -261,3 +261,29 @@ func TestRedAnyway(t *testing.T) {
 		}
 	}
 }
+
+// An unchanged test that fails with the base's files is none of their expectations if only other tests in them
+// changed. What a helper in them does may be.
+func TestUnchangedTestFails(t *testing.T) {
+	file := func(body string) string { return "package a\n\nimport \"testing\"\n\n" + body }
+	const test, more = "func TestX(t *testing.T) {\n\tif X() != 1 {\n\t\tt.Fatal()\n\t}\n}\n", "\nfunc TestY(t *testing.T) {\n\tif Y() != 2 {\n\t\tt.Fatal()\n\t}\n}\n"
+	const helper, other = "\nfunc limit() int { return 3 }\n", "\nfunc limit() int { return 4 }\n"
+	for _, tt := range []struct {
+		name, base, now string
+		want            int
+	}{
+		{"a test is added", test + helper, test + helper + more, 0},
+		{"a helper changes", test + helper, test + other, 1},
+		{"TestMain changes", test + "\nfunc TestMain(m *testing.M) { m.Run() }\n", test + "\nfunc TestMain(m *testing.M) { setUp(); m.Run() }\n", 1},
+	} {
+		base := tree{"a.go": "package a", "a_test.go": file(tt.base), "b_test.go": file(more)}
+		c := between(base, base.with(tree{"a_test.go": file(tt.now)}))
+		c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
+		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestZ", Status: pawl.TestPass}}}},
+			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Failed: 1, Tests: []pawl.TestResult{{Name: "a.TestZ", Status: pawl.TestFail}}}}}})
+		found = slices.DeleteFunc(found, func(f pawl.Finding) bool { return f.Kind != pawl.FindExpectation })
+		if len(found) != tt.want {
+			t.Errorf("%s: found %+v, want %d", tt.name, found, tt.want)
+		}
+	}
+}

@@ -359,6 +359,9 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 			w.static = true
 		case misfits(there, name), len(files) > 0 && other[files[0]]: // its source is compared
 		case len(files) == 0:
+			if len(w.standIns) == 0 {
+				w.remark("test %s fails with the base's expectations, and nothing that it is known to use changed: it may be flaky", name)
+			}
 			for _, in := range w.standIns {
 				w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: in.path, Tests: []string{name},
 					Text: "without it the candidate fails: " + in.why, Detail: w.diffOf(in.path)})
@@ -409,7 +412,9 @@ func (w *weighing) expectedIn(name string) []string {
 		files = w.near(name, w.touched(hadIt, pawl.ClassSupport))
 	}
 	if len(files) == 0 && len(w.touched(nil, pawl.ClassGateInput)) == 0 {
-		files = w.near(name, w.touched(hadIt, pawl.ClassTest))
+		files = w.near(name, w.touched(func(f *pawl.FileChange) bool {
+			return hadIt(f) && source.SharesChanges(source.File{Path: f.Path, Data: f.Old.Data}, source.File{Path: f.Path, Data: f.New.Data})
+		}, pawl.ClassTest))
 	}
 	return files
 }
