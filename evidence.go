@@ -1,5 +1,7 @@
 package pawl
 
+import "strings"
+
 // What a gate's verdict is worth depends on what it looks at: its tests, the files they need, its
 // scripts. Evidence is what is known of how a candidate changed these.
 
@@ -33,13 +35,21 @@ const (
 	ClassSupport    PathClass = "support"    // what tests need: set-up files, helpers, fixtures, golden files, snapshots
 	ClassGateInput  PathClass = "gate_input" // what a gate runs or reads as its configuration
 	ClassVendored   PathClass = "vendored"   // copies of other projects
-	ClassPolicy     PathClass = "policy"     // what rules people or their tools, such as .github
+	ClassPolicy     PathClass = "policy"     // configuration of CI, editors, hooks and agents, such as .github
 	ClassDependency PathClass = "dependency" // manifests and lock files
 	ClassDocs       PathClass = "docs"       // documentation, which no gate looks at
 )
 
 // PathClasses are all classes of paths, in the order in which they are listed.
 var PathClasses = []PathClass{ClassCode, ClassTest, ClassSupport, ClassGateInput, ClassVendored, ClassPolicy, ClassDependency, ClassDocs}
+
+// Words returns what people call a class of paths, such as "gate input".
+func (c PathClass) Words() string {
+	if c == ClassSupport {
+		return "test support"
+	}
+	return strings.ReplaceAll(string(c), "_", " ")
+}
 
 // PathRule gives the paths that match a pattern a class.
 type PathRule struct {
@@ -62,7 +72,7 @@ const (
 	FindSetUp           FindingKind = "set_up"           // a new or changed TestMain, conftest or set-up file
 	FindUnlisted        FindingKind = "unlisted"         // the reported tests are not those that the runner lists
 	FindVendored        FindingKind = "vendored"         // a vendored file is not the one that the lock describes
-	FindPolicy          FindingKind = "policy"           // a file that rules people or their tools changed, or a symlink leaves the tree
+	FindPolicy          FindingKind = "policy"           // configuration of CI, editors, hooks or agents changed, or a symlink leaves the tree
 	FindSecret          FindingKind = "secret"           // the candidate holds a secret
 	FindFlaky           FindingKind = "flaky"            // a test that the candidate added or changed passes and fails by chance
 )
@@ -70,6 +80,30 @@ const (
 // FindingKinds are all kinds of findings.
 var FindingKinds = []FindingKind{FindExpectation, FindProvesNothing, FindRemovedTest, FindSkippedTest, FindEmptiedTest, FindFewerAssertions,
 	FindGateInput, FindSetUp, FindUnlisted, FindVendored, FindPolicy, FindSecret, FindFlaky}
+
+// Words returns what people call a kind of finding, such as "changed expectation". Of a kind that is not
+// known, as of a later version, it returns the kind with blanks for its lines.
+func (k FindingKind) Words() string {
+	switch k {
+	case FindExpectation:
+		return "changed expectation"
+	case FindProvesNothing:
+		return "new tests prove nothing"
+	case FindGateInput:
+		return "changed gate input"
+	case FindSetUp:
+		return "changed test set-up"
+	case FindUnlisted:
+		return "tests the runner does not list"
+	case FindVendored:
+		return "vendored file differs"
+	case FindPolicy:
+		return "policy path"
+	case FindFlaky:
+		return "flaky test"
+	}
+	return strings.ReplaceAll(string(k), "_", " ") // such as removed test
+}
 
 // Finding is something in a candidate that may have made a gate pass without the work being done,
 // and that somebody has to answer for: the goal asks for it, or it is to be undone.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// What the harness keeps in a repository. Tools do not write into KeptFolder, which rules people and
+// What the harness keeps in a repository. Tools do not write into KeptFolder, which configures people and
 // their tools. No candidate may touch TasksFolder, which holds the folder of each task: commits have
 // it, recorded trees do not.
 const (

@@ -254,8 +254,8 @@ var modulePairs = []struct{ module, from, to string }{
 	{"golang.org/x/mod", "v0.28.0", "v0.29.0"},
 }
 
-// What is found between neighbouring versions of public modules, after their tests. What rules people or
-// their tools stays as it was: of a release it is nobody's goal.
+// What is found between neighbouring versions of public modules, after their tests. Policy paths stay
+// as they were: of a release they are nobody's goal.
 func TestModulePairs(t *testing.T) {
 	if os.Getenv("PAWL_MODULES") == "" {
 		t.Skip("PAWL_MODULES=1 downloads modules and runs their tests")

@@ -16,7 +16,7 @@ import (
 // foundBed is a run whose candidate has a policy path that a person is asked about.
 func foundBed(t *testing.T) (*bed, *planned) {
 	b, p := plannedBed(t)
-	found := pawl.Finding{Kind: pawl.FindPolicy, Path: ".github/ci.yml", Text: "it rules what runs for everybody\x1b[2J", Print: 1, Detail: "-run: make test\n+run: true\u202e\n"}
+	found := pawl.Finding{Kind: pawl.FindPolicy, Path: ".github/ci.yml", Text: "it configures what runs for everybody\x1b[2J", Print: 1, Detail: "-run: make test\n+run: true\u202e\n"}
 	report, err := json.Marshal(pawl.EvidenceReport{Base: "ba5e", Commit: "c0ffee", Findings: []pawl.Finding{found},
 		Paths: []pawl.ChangedPath{{Path: ".github/ci.yml", Class: pawl.ClassPolicy}, {Path: "parse.go", Class: pawl.ClassCode}}})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestFindingAsked(t *testing.T) {
 	}
 	const want = `Run 007-parser, question 2 (finding): 1 finding: F-1 policy .github/ci.yml. Is that meant to be?
 
-    F-1 policy path in .github/ci.yml: it rules what runs for everybody
+    F-1 policy path in .github/ci.yml: it configures what runs for everybody
         -run: make test
         +run: true
 
@@ -54,7 +54,7 @@ func TestFindingAsked(t *testing.T) {
 	if err := b.execute(t, inbox.New(b.app, clock), "7"); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\n  found   F-1 policy path in .github/ci.yml: it rules what runs for everybody\n"; !strings.Contains(b.out.String(), want) {
+	if want := "\n  found   F-1 policy path in .github/ci.yml: it configures what runs for everybody\n"; !strings.Contains(b.out.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.out.String())
 	}
 	if err := b.execute(t, answer.New(b.app), "7", "2", "reject", "--text", "keep CI as it is"); err != nil {

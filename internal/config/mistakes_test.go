@@ -43,7 +43,7 @@ func TestRepositoryMayNot(t *testing.T) {
 		{"cache: {size: 1MB}", ".pawl/config.yaml:1:1: cache: a repository may not say how much disk a cache takes on your machine; that belongs in your own file or a variable"},
 		{"evidence: off", ".pawl/config.yaml:1:11: evidence: a repository may not turn evidence off; that belongs in your own file, a variable or a flag"},
 		{"evidence: {mode: off}", ".pawl/config.yaml:1:18: evidence: a repository may not turn evidence off; that belongs in your own file, a variable or a flag"},
-		{"evidence: {allow_paths: [.github]}", ".pawl/config.yaml:1:12: evidence.allow_paths: a repository may not allow changes of what rules people or their tools; that belongs in your own file, a variable or a flag"},
+		{"evidence: {allow_paths: [.github]}", ".pawl/config.yaml:1:12: evidence.allow_paths: a repository may not allow changes of policy paths; that belongs in your own file, a variable or a flag"},
 		{"evidence: {classes: [{pattern: spec/, class: test}, {pattern: e2e/, class: docs}]}", ".pawl/config.yaml:1:76: evidence.classes[1].class: a repository may not say that paths are docs, which nobody would look at; that belongs in your own file"},
 		{"evidence: {classes: [{pattern: \"../x\", class: test}]}", ".pawl/config.yaml:1:32: evidence.classes[0].pattern: pattern \"../x\" has an empty part, . or .. in it: write it from the root, such as \"web/e2e/**\""},
 		{"approval: {mode: auto}", ".pawl/config.yaml:1:18: approval.mode: a repository may not turn approval off; set it in your own file, a variable or a flag"},

@@ -27,7 +27,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 		{"egress", "choose what commands reach", inFlag},
 		{"machine", "say how much is done at once on your machine", inFile},
 		{"cache", "say how much disk a cache takes on your machine", inFile},
-		{"evidence.allow_paths", "allow changes of what rules people or their tools", inFlag},
+		{"evidence.allow_paths", "allow changes of policy paths", inFlag},
 		{"sandbox.uid", "choose who commands run as", inFile},
 		{"sandbox.profile", "choose which system calls commands may make", inFile},
 	} {

@@ -458,7 +458,7 @@ var evidenceModes = []string{string(pawl.EvidenceStrict), string(pawl.EvidenceRe
 func (v *values) evidenceFields(m *strictyaml.Map) {
 	m.Key("mode", "A person (`strict`), the reviewer (`review`), or nobody, because nothing is looked for (`off`).").Word(&v.evidence, evidenceModes...)
 	strictyaml.List(m.Key("classes", "What paths are to the gates, ahead of what Pawl knows of their ecosystem. A repository may not say of paths that nobody need look at them."), "class", &v.classes, readPathRule)
-	m.Key("allow_paths", "Paths that rule people or their tools, such as `.github`, and that the work may change. Not in a repository.").Texts(&v.allowPaths)
+	m.Key("allow_paths", "Policy paths, such as `.github`, that the work may change. Not in a repository.").Texts(&v.allowPaths)
 }
 
 func readPathRule(m *strictyaml.Map, r *pawl.PathRule) {

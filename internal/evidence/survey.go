@@ -225,7 +225,7 @@ func (s *Survey) policy() {
 		case s.isAllowed(f.Path):
 			s.remark("%s is changed, as the goal or allow_paths names it", f.Path)
 		default:
-			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it rules people or their tools, and the goal does not name it", Detail: diff(f)})
+			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it configures CI, editors, hooks or agents, and the goal does not name it", Detail: diff(f)})
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (w *weighing) remark(format string, args ...any) {
 func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 	w.named = w.named || len(own.Tests) > 0
 	if w.r.Base[gate] == nil {
-		w.remark("gate %s did not judge the base: nobody knows which tests are gone", gate)
+		w.remark("gate %s did not judge the base, so it is not known which tests are gone", gate)
 	}
 	for _, t := range own.Lost {
 		if !t.Skipped && w.isElsewhere(t.Name) {
@@ -74,10 +74,10 @@ func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %d tests fewer than on the base", gate, own.Fewer)})
 	}
 	if len(own.Unlisted) > 0 {
-		w.raise(pawl.Finding{Kind: pawl.FindUnlisted, Tests: own.Unlisted, Text: "results are reported of tests that the runner does not have"})
+		w.raise(pawl.Finding{Kind: pawl.FindUnlisted, Tests: own.Unlisted, Text: "there are results of tests that the runner does not list"})
 	}
 	if len(own.Unreported) > 0 {
-		w.remark("%d tests that the runner lists gave no result: %s", len(own.Unreported), listed(own.Unreported))
+		w.remark("%d tests that the runner lists have no result: %s", len(own.Unreported), listed(own.Unreported))
 	}
 }
 
@@ -246,7 +246,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) {
 		return
 	}
 	if len(w.touched(nil, pawl.ClassCode)) == 0 {
-		w.remark("%d tests are new and no code changed: that they pass shows how the code is", len(tests))
+		w.remark("%d tests are new and no code changed: that they pass shows what the code does now", len(tests))
 		return
 	}
 	there := w.r.On[pawl.TreeReverted][gate]

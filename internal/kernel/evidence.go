@@ -234,7 +234,7 @@ const maxNamedFindings = 4
 func nameFindings(open []exam.Entry) string {
 	var parts []string
 	for _, e := range open[:min(len(open), maxNamedFindings)] {
-		parts = append(parts, strings.TrimSuffix(e.ID+" "+strings.ReplaceAll(string(e.Kind), "_", " ")+" "+e.Path, " "))
+		parts = append(parts, strings.TrimSuffix(e.ID+" "+e.Kind.Words()+" in "+e.Path, " in "))
 	}
 	if n := len(open) - maxNamedFindings; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", n))

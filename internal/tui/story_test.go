@@ -470,7 +470,7 @@ func (s *story) finds() {
 	found := []pawl.Finding{
 		{Kind: pawl.FindExpectation, Path: "round_test.go", Tests: []string{"calc.TestRound"}, Print: 1, Text: "it passes with its own expectation and fails with the base's" + s.said,
 			Detail: "@@ -7,2 +7,2 @@\n func TestRound(t *testing.T) {\n-\tif got := Round(2.5); got != 2 {\n+\tif got := Round(2.5); got != 3 {\n" + s.said},
-		{Kind: pawl.FindPolicy, Path: ".github/workflows/ci.yml", Print: 2, Text: "it rules what runs for everybody", Detail: "-run: make test\n+run: make test || true\n"}}
+		{Kind: pawl.FindPolicy, Path: ".github/workflows/ci.yml", Print: 2, Text: "it configures what runs for everybody", Detail: "-run: make test\n+run: make test || true\n"}}
 	about := s.blob(string(s.json(pawl.EvidenceReport{Findings: found})))
 	id = s.ask(1, 0, place, &pawl.Examine{Commit: look.Commit, Base: look.Base, Further: []pawl.GateEvidence{{Gate: "tests", On: pawl.TreeExpected}}})
 	for i, f := range found {

@@ -286,25 +286,8 @@ func classRank(c pawl.PathClass) int {
 	return len(pawl.PathClasses)
 }
 
-// classWords has the words for people for each class of paths.
-var classWords = map[pawl.PathClass]string{
-	pawl.ClassCode:       "code",
-	pawl.ClassTest:       "test",
-	pawl.ClassSupport:    "test support",
-	pawl.ClassGateInput:  "gate input",
-	pawl.ClassVendored:   "vendored",
-	pawl.ClassPolicy:     "policy",
-	pawl.ClassDependency: "dependency",
-	pawl.ClassDocs:       "docs",
-}
-
-// ClassWords returns what people call a class of paths; the class itself if nobody named it.
-func ClassWords(c pawl.PathClass) string {
-	if words := classWords[c]; words != "" {
-		return words
-	}
-	return plain.Line(strings.ReplaceAll(string(c), "_", " "), 40)
-}
+// ClassWords returns what people call a class of paths, whatever a log says it is.
+func ClassWords(c pawl.PathClass) string { return plain.Line(c.Words(), 40) }
 
 // lookEvidence says how the lines about findings look.
 func (k *Look) lookEvidence(e pawl.Event) {

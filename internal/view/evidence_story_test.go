@@ -80,7 +80,7 @@ var (
 		Detail: "@@ -7,3 +7,3 @@\n func TestRound(t *testing.T) {\n-\tif got := Round(2.5); got != 2 {\n+\tif got := Round(2.5); got != 3 {\n"}
 	provesNothing = pawl.Finding{Kind: pawl.FindProvesNothing, Path: "calc/new_test.go", Print: 12,
 		Tests: []string{"calc.TestA", "calc.TestB", "calc.TestC", "calc.TestD", "calc.TestE", "calc.TestF"}, Text: "none of the new tests fails on the base's code"}
-	policyPath = pawl.Finding{Kind: pawl.FindPolicy, Path: ".github/workflows/ci.yml", Print: 13, Text: "it rules what runs for everybody", Detail: "+run: make test || true\n"}
+	policyPath = pawl.Finding{Kind: pawl.FindPolicy, Path: ".github/workflows/ci.yml", Print: 13, Text: "it configures what runs for everybody", Detail: "+run: make test || true\n"}
 	secret     = pawl.Finding{Kind: pawl.FindSecret, Path: "config/dev.env", Print: 14, Text: "an AWS access key in line 3"}
 	bothTrees  = []pawl.FurtherRun{
 		{On: pawl.TreeExpected, Commit: "a1b2c3d4e5f60718", Gates: []string{"tests"}, Fresh: true, Reason: "the candidate changed calc/round_test.go"},
@@ -147,7 +147,7 @@ func evidenceListed(tb testing.TB) *story {
 func evidenceAsks(tb testing.TB) *story {
 	s := examining(tb, pawl.EvidenceStrict)
 	h := s.found([]pawl.Finding{changedExpectation, policyPath}, nil, nil, pawl.ClassCount{Class: pawl.ClassPolicy, Count: 1}, pawl.ClassCount{Class: pawl.ClassTest, Count: 1})
-	s.askFindings(h, "2 findings: F-1 expectation calc/round_test.go, F-2 policy .github/workflows/ci.yml. Is that meant to be?")
+	s.askFindings(h, "2 findings: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml. Is that meant to be?")
 	return s
 }
 
@@ -164,7 +164,7 @@ func evidenceRejected(tb testing.TB) *story {
 	for n := 1; n <= 2; n++ {
 		s.add(s.ref, &pawl.FindingAnswered{ID: pawl.FindingID(n), Why: "keep CI as it is", By: "ann"})
 	}
-	const why = "2 findings nobody accepted: F-1 expectation calc/round_test.go, F-2 policy .github/workflows/ci.yml"
+	const why = "2 findings nobody accepted: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml"
 	s.add(s.ref, &pawl.GateJudged{Judge: pawl.JudgeEvidence, Gate: "evidence", Verdict: pawl.VerdictFail, By: "ann", Reason: why, Total: 2,
 		Findings: []pawl.OpenFinding{{ID: "F-1", Print: 11}, {ID: "F-2", Print: 13}}})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Requirements: pawl.VerdictFail, Decision: pawl.DecideHalt, Reason: "evidence: " + why, Outcome: pawl.OutcomeIncomplete,

@@ -15,14 +15,14 @@ import (
 func TestEvidenceWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range pawl.FindingKinds {
-		if words := findingWords[k]; words == "" || seen[words] {
+		if words := k.Words(); words == "" || seen[words] {
 			t.Errorf("kind %s has the words %q", k, words)
 		} else {
 			seen[words] = true
 		}
 	}
 	for _, c := range pawl.PathClasses {
-		if words := classWords[c]; words == "" || seen[words] {
+		if words := c.Words(); words == "" || seen[words] {
 			t.Errorf("class %s has the words %q", c, words)
 		} else {
 			seen[words] = true

@@ -12,30 +12,8 @@ import (
 	"pawl/internal/plain"
 )
 
-// findingWords has the words for people for each kind of finding.
-var findingWords = map[pawl.FindingKind]string{
-	pawl.FindExpectation:     "changed expectation",
-	pawl.FindProvesNothing:   "new tests prove nothing",
-	pawl.FindRemovedTest:     "removed test",
-	pawl.FindSkippedTest:     "skipped test",
-	pawl.FindEmptiedTest:     "emptied test",
-	pawl.FindFewerAssertions: "fewer assertions",
-	pawl.FindGateInput:       "changed gate input",
-	pawl.FindSetUp:           "changed test set-up",
-	pawl.FindUnlisted:        "tests the runner does not list",
-	pawl.FindVendored:        "vendored file differs",
-	pawl.FindPolicy:          "policy path",
-	pawl.FindSecret:          "secret",
-	pawl.FindFlaky:           "flaky test",
-}
-
-// FindingWords returns what people call a kind of finding; the kind itself if nobody named it.
-func FindingWords(k pawl.FindingKind) string {
-	if words := findingWords[k]; words != "" {
-		return words
-	}
-	return plain.Line(strings.ReplaceAll(string(k), "_", " "), 40)
-}
+// FindingWords returns what people call a kind of finding, whatever a log says it is.
+func FindingWords(k pawl.FindingKind) string { return plain.Line(k.Words(), 40) }
 
 // Finding is something in a candidate that somebody has to answer for, with what became of it.
 type Finding struct {

@@ -92,8 +92,8 @@ func New(rules []Rule, commands []string) *Classes {
 // Of returns the class of a slash-separated path of the tree, by its name alone. For a file
 // with two jobs it is the class of what the file is for; [Classes.Parts] looks inside.
 //
-// A rule takes from what rules people only what it says nobody need look at: repositories may not
-// write such a rule.
+// A rule makes of a policy path only what needs no look: code, documentation or a manifest. Repositories
+// may not write such a rule.
 func (c *Classes) Of(name string) pawl.PathClass {
 	class, ok := c.ruled(name)
 	switch {

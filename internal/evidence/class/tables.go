@@ -490,7 +490,7 @@ var ecosystems = []ecosystem{
 	},
 }
 
-// rootPolicy are files that rule people or their tools, where those look for them at the root
+// rootPolicy are files that configure CI, editors, hooks and agents, where those look for them at the root
 // only: services that build, review and merge, and what Pawl itself reads.
 var rootPolicy = []string{
 	"/.pawl/",
