@@ -61,8 +61,19 @@ type Survey struct {
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
 	standIns  []standIn
-	found     []pawl.Finding
-	remarks   []string
+	result
+}
+
+// result is what is found, and what is only worth knowing.
+type result struct {
+	found   []pawl.Finding
+	remarks []string
+}
+
+func (r *result) raise(f pawl.Finding) { r.found = append(r.found, f) }
+
+func (r *result) remark(format string, args ...any) {
+	r.remarks = append(r.remarks, fmt.Sprintf(format, args...))
 }
 
 // expected are the classes of which the base's files are put over a candidate's code.
@@ -325,10 +336,4 @@ func (s *Survey) setUp() {
 		}
 		s.raise(pawl.Finding{Kind: pawl.FindSetUp, Path: f.Path, Text: text, Detail: udiff.Unified("a/"+f.Path, "b/"+f.Path, before, now)})
 	}
-}
-
-func (s *Survey) raise(f pawl.Finding) { s.found = append(s.found, f) }
-
-func (s *Survey) remark(format string, args ...any) {
-	s.remarks = append(s.remarks, fmt.Sprintf(format, args...))
 }

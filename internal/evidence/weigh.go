@@ -38,18 +38,11 @@ func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string) {
 
 type weighing struct {
 	*Survey
-	r       *Reports
-	found   []pawl.Finding
-	remarks []string
-	lost    map[string]bool // local names of tests that are gone or skipped
-	static  bool            // a gate's tests cannot be compared by running them
-	named   bool            // a gate names the tests that it ran
-}
-
-func (w *weighing) raise(f pawl.Finding) { w.found = append(w.found, f) }
-
-func (w *weighing) remark(format string, args ...any) {
-	w.remarks = append(w.remarks, fmt.Sprintf(format, args...))
+	result
+	r      *Reports
+	lost   map[string]bool // local names of tests that are gone or skipped
+	static bool            // a gate's tests cannot be compared by running them
+	named  bool            // a gate names the tests that it ran
 }
 
 // inventory compares which tests ran.
