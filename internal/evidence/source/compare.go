@@ -129,6 +129,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// place is a range of tokens of a file.
+type place struct {
+	file *file
+	span span
+}
+
 // lineAt is a line of a file.
 type lineAt struct {
 	file *file
@@ -248,6 +254,17 @@ func (c *comparison) matchFacts(was, is []fact, used []bool, r *loss) []fact {
 	pass(func(f, g fact) bool { return f.row == g.row && f.op == g.op && f.key == g.key }, nil)
 	pass(func(f, g fact) bool {
 		return f.flat == g.flat && (len(f.literals) > 0 || f.row == g.row && likeness(f, g) > 0) && (g.row || f.row || f.rank <= g.rank)
+	}, nil)
+	traces := map[place]string{}
+	trace := func(f fact) string {
+		at := place{f.file, f.span}
+		if _, ok := traces[at]; !ok {
+			traces[at] = f.traced()
+		}
+		return traces[at]
+	}
+	pass(func(f, g fact) bool {
+		return !f.row && !g.row && f.op == g.op && len(f.literals) > 0 && trace(f) == trace(g)
 	}, nil)
 	pass(func(f, g fact) bool {
 		return f.row == g.row && f.flat == g.flat && (len(f.literals) > 0 || likeness(f, g) > 0)

@@ -9,6 +9,7 @@ import (
 // result is to have.
 type fact struct {
 	file     *file
+	unit     *unit // that an assertion is in
 	span     span
 	line     int
 	row      bool
@@ -31,7 +32,7 @@ func (s *side) facts(u *unit) []fact {
 			continue
 		}
 		k := newFact(u.file, c.span, c.line, c.op, c.weight, c.sides[0], c.sides[1])
-		k.group = c.group
+		k.unit, k.group = u, c.group
 		if c.helped || c.unknown() {
 			k.op, k.rank = opOther, opEqual.rank()
 		}
@@ -272,6 +273,74 @@ func (f *file) wants(u *unit) []fact {
 		}
 	}
 	return all
+}
+
+// traced returns the literals of an assertion and of what its names were assigned before, in their order:
+// "if got := F(1); got != 2" says the same as "got := F(1)" and "if got != 2" below it.
+func (f fact) traced() string {
+	if f.unit == nil {
+		return f.flat
+	}
+	var all []literal
+	seen := map[int]bool{}
+	var trace func(s span, depth int)
+	trace = func(s span, depth int) {
+		for i := s.from; i < min(s.to, s.from+maxSpan) && len(all) < maxFacts; i++ {
+			t := f.file.at(i)
+			switch value, at := f.unit.assigned(i); {
+			case t.literal():
+				all = append(all, f.file.literals(span{i, i + 1})...)
+			case at >= 0 && !seen[at] && depth < maxTraced:
+				seen[at] = true
+				if value.from < s.from || value.from >= s.to { // otherwise it comes in its own place
+					trace(value, depth+1)
+				}
+			}
+		}
+	}
+	trace(f.span, 0)
+	if len(all) < len(f.literals) { // documentation says some of them
+		return f.flat
+	}
+	return flat(all)
+}
+
+const (
+	// maxTraced bounds through how many assignments a value is traced.
+	maxTraced = 4
+	// maxAssigned bounds the tokens of the names that are assigned at once.
+	maxAssigned = 20
+)
+
+// assigned returns the value that a name was last assigned in a unit before a token that names it, and where
+// the assignment is; -1 = nowhere.
+func (u *unit) assigned(at int) (span, int) {
+	f := u.file
+	if name := f.at(at); name.kind != word || f.at(at-1).is(".") {
+		return span{}, -1
+	}
+	if u.assignments == nil {
+		u.assignments = map[string][]int{}
+		for i := u.body.from; i < u.body.to; i++ {
+			if f.at(i).kind != word || f.at(i-1).is(".") {
+				continue
+			}
+			j := i + 1
+			for f.at(j).is(",") && f.at(j+1).kind == word && j < i+maxAssigned { // a, err := F()
+				j += 2
+			}
+			if (f.at(j).is("=") || f.at(j).is(":=")) && !f.at(j+1).is("range") {
+				u.assignments[f.at(i).text] = append(u.assignments[f.at(i).text], j)
+			}
+		}
+	}
+	found := u.assignments[f.at(at).text]
+	n, _ := slices.BinarySearch(found, at)
+	if n == 0 {
+		return span{}, -1
+	}
+	j := found[n-1]
+	return span{j + 1, min(f.statementEnd(j), u.body.to)}, j
 }
 
 // covers reports whether one fact has all literals of another one in their order, and has none

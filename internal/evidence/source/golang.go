@@ -503,20 +503,26 @@ func (w *goWalk) atoms(x ast.Expr, init ast.Stmt, negated bool) {
 	parts = append(parts, x)
 	slices.Reverse(parts)
 	group := w.token(x.Pos())
+	var checks []check
+	value := len(parts) - 1 // the part that is about what the init calls
 	for i, p := range parts {
 		s := w.span(p)
 		k := w.condition(s, negated)
 		k.group = group
-		// The last part is mostly about the value: "err != nil || got != 5".
-		if init != nil && i == len(parts)-1 {
-			k.sides[0] = append(w.literals(w.span(init)), k.sides[0]...)
-			k.span.from = w.token(init.Pos())
-		}
 		if k.op == opNull && s.to-s.from == 3 && strings.Contains(strings.ToLower(w.at(s.from).text), "err") {
 			k.op, k.weak = opNoError, true
+		} else {
+			value = i
 		}
-		w.unit.checks = append(w.unit.checks, k)
+		checks = append(checks, k)
 	}
+	// It is mostly the last one that is not about the error: "err != nil || got != 5", "got != 5 || err != nil".
+	if init != nil {
+		k := &checks[value]
+		k.sides[0] = append(w.literals(w.span(init)), k.sides[0]...)
+		k.span.from = w.token(init.Pos())
+	}
+	w.unit.checks = append(w.unit.checks, checks...)
 }
 
 // assertion adds the check of a call such as assert.Equal(t, want, got).

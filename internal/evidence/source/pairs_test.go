@@ -161,6 +161,18 @@ func TestGo(t *testing.T) {
 		{"moved and renamed", "-- a_test.go --\n" + goTests(parse, table), "-- b/b_test.go --\n" + edit(parse, "TestParse", "TestIt", "Parse(", "b.Parse(") + "-- a_test.go --\n" + goTests(table), nil},
 		{"signature", goTests(parse), edit(parse, `Parse("1h")`, `Parse(ctx, "1h")`, "{\n\tgot, err", "{\n\tctx := context.Background()\n\tgot, err"), nil},
 		{"no error any more", goTests(parse), edit(parse, "got, err := Parse", "got := Parse", "\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n", ""), nil},
+		{"error behind the value", goTests(`func TestA(t *testing.T) { if got := F("a", "b"); got != 330 { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { if got, err := F("a", "b"); got != 330 || err != nil { t.Error(got, err) } }`), nil},
+		{"error before the condition", goTests(`func TestA(t *testing.T) { if got := p.F("a", "b"); got != 330 { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { got, err := p.F("a", "b"); if err != nil { t.Fatal(err) }; if got != 330 { t.Error(got) } }`), nil},
+		{"value of a nested call", goTests(`func TestA(t *testing.T) { if got := p.G(p.F("a")); got != "b" { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { x, err := p.F("a"); if err != nil { t.Fatal(err) }; if got := p.G(x); got != "b" { t.Error(got) } }`), nil},
+		{"other value with an error", goTests(`func TestA(t *testing.T) { if got := F("a", "b"); got != 330 { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { if got, err := F("a", "b"); got != 331 || err != nil { t.Error(got, err) } }`), []string{"expectation TestA"}},
+		{"other value with an error before the condition", goTests(`func TestA(t *testing.T) { if got := p.F("a", "b"); got != 330 { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { got, err := p.F("a", "b"); if err != nil { t.Fatal(err) }; if got != 331 { t.Error(got) } }`), []string{"expectation TestA"}},
+		{"other input with an error before the condition", goTests(`func TestA(t *testing.T) { if got := p.F("a", "b"); got != 330 { t.Error(got) } }`),
+			goTests(`func TestA(t *testing.T) { got, err := p.F("a", "c"); if err != nil { t.Fatal(err) }; if got != 330 { t.Error(got) } }`), []string{"expectation TestA"}},
 		{"more rows", goTests(table), edit(table, "{\"3m\", 3},", "{\"3m\", 3},\n\t\t{\"4m\", 4},"), nil},
 		{"rows with names", goTests(table), edit(table, "in   string", "name, in string", "{\"1h\"", "{\"hour\", \"1h\"", "{\"2h\"", "{\"hours\", \"2h\"", "{\"3m\"", "{\"minutes\", \"3m\""), nil},
 		{"in a condition", goTests(`func TestA(t *testing.T) { a, b := F(1); if a != 2 { t.Error("a") }; if b != 3 { t.Error("b") } }`),
@@ -219,6 +231,8 @@ func TestPython(t *testing.T) {
 	const params = "import pytest\n\n\n@pytest.mark.parametrize(\"text, want\", [(\"1h\", 60), (\"2h\", 120), (\"3m\", 3)])\ndef test_unit(text, want):\n    assert unit(text) == want\n"
 	const class = "class CartTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total(3, 4), 7)\n        self.assertIn(\"x\", names())\n"
 	runChanges(t, "tests/test_a.py", []change{
+		{"assigned first", "def test_a():\n    assert f(\"a\", \"b\") == 330\n", "def test_a():\n    got, err = f(\"a\", \"b\")\n    assert err is None\n    assert got == 330\n", nil},
+		{"assigned first with another value", "def test_a():\n    assert f(\"a\", \"b\") == 330\n", "def test_a():\n    got, err = f(\"a\", \"b\")\n    assert err is None\n    assert got == 331\n", []string{"expectation test_a"}},
 		{"expected value", base, edit("== 7", "== 8"), []string{"expectation test_total"}},
 		{"operator", base, edit("== 7", ">= 7"), []string{"expectation test_total"}},
 		{"is not None", base, edit("== \"mine\"", "is not None"), []string{"expectation test_total"}},

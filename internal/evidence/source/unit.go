@@ -52,6 +52,8 @@ type unit struct {
 	inverted bool // it passes when it fails
 	unsure   bool // nothing says that a runner runs it: an example in documentation of Python
 	blanks   int  // how many results it throws away
+	// assignments are where the body assigns names, made when the first is asked for.
+	assignments map[string][]int
 }
 
 // check is one thing that a test compares.
