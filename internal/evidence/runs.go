@@ -56,7 +56,7 @@ func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	if len(changed) == 0 {
 		changed = inputs
 	}
-	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's too?", listed(changed))
+	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
 	return run, len(run.Gates) > 0
 }
 
@@ -86,7 +86,7 @@ func (s *Survey) revertedRun(r *Reports) (Run, bool) {
 		return run, false
 	}
 	run.Files = s.compose(pawl.ClassCode)
-	run.Reason = fmt.Sprintf("%s and tests are new: do they fail without it?", listed(code))
+	run.Reason = fmt.Sprintf("%s changed and tests are new: do they fail without the change?", listed(code))
 	return run, true
 }
 
@@ -114,6 +114,14 @@ func (s *Survey) compose(classes ...pawl.PathClass) []pawl.ComposedFile {
 		}
 	}
 	return out
+}
+
+// counted says how many things there are.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // listed names a few paths.

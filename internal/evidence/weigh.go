@@ -64,13 +64,13 @@ func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 		w.raise(pawl.Finding{Kind: kind, Path: w.pathOf(t.Name), Tests: []string{t.Name}, Text: text})
 	}
 	if own.Fewer > 0 && !w.isRegrouped() {
-		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %d tests fewer than on the base", gate, own.Fewer)})
+		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %s fewer than on the base", gate, counted(own.Fewer, "test"))})
 	}
 	if len(own.Unlisted) > 0 {
 		w.raise(pawl.Finding{Kind: pawl.FindUnlisted, Tests: own.Unlisted, Text: "there are results of tests that the runner does not list"})
 	}
 	if len(own.Unreported) > 0 {
-		w.remark("%d tests that the runner lists have no result: %s", len(own.Unreported), listed(own.Unreported))
+		w.remark("%s that the runner lists had no result: %s", counted(len(own.Unreported), "test"), listed(own.Unreported))
 	}
 }
 
@@ -239,7 +239,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) {
 		return
 	}
 	if len(w.touched(nil, pawl.ClassCode)) == 0 {
-		w.remark("%d tests are new and no code changed: that they pass shows what the code does now", len(tests))
+		w.remark("no code changed: what the code already does is described by %s", counted(len(tests), "new test"))
 		return
 	}
 	there := w.r.On[pawl.TreeReverted][gate]
@@ -333,7 +333,7 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	}
 	if len(bad) == 0 || slices.ContainsFunc(bad, report.IsWhole) {
 		w.static = true
-		w.remark("gate %s cannot be run with the base's expectations: %s", g.Name, there.Reason)
+		w.remark("gate %s cannot be run with the base's expectations, so the sources of its tests are compared: %s", g.Name, there.Reason)
 	}
 	other := map[string]bool{} // files whose tests are written for other code
 	for _, name := range bad {

@@ -76,14 +76,15 @@ func isConditional(mark string) bool {
 	return strings.HasPrefix(mark, "if ") && !strings.Contains(mark, "Failed()")
 }
 
+// title returns what a change is about. The name of a test is in [Change.Test].
 func title(u *unit, row string) string {
 	if row != "" {
-		return fmt.Sprintf("Case %q of test %q", row, u.name)
+		return fmt.Sprintf("case %q of a test", row)
 	}
 	if !u.test {
-		return fmt.Sprintf("Helper %q", u.name)
+		return fmt.Sprintf("helper %q", u.name)
 	}
-	return fmt.Sprintf("Test %q", u.name)
+	return "a test"
 }
 
 // test adds the changes of a test that is not the same.
@@ -360,9 +361,9 @@ func (c *comparison) gone(u *unit) {
 	for _, f := range c.candidate.files {
 		for _, o := range f.units {
 			if o.name == u.name && f.path == u.file.path && !o.test {
-				said = fmt.Sprintf("Function %q is no test any more", u.name)
+				said = "a function is no test any more"
 			} else if o.name == u.name && o.test && !reachable(u, o) {
-				said = fmt.Sprintf("Test %q is in %s, where the runner does not look for it", u.name, f.path)
+				said = fmt.Sprintf("a test is in %s, where the runner does not look for it", f.path)
 			}
 		}
 	}

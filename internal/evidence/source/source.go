@@ -84,7 +84,7 @@ type Change struct {
 	Kind pawl.FindingKind
 	Path string // the file of the candidate, or of the base if there is none
 	Test string // the test's own name, with [case] where one row is meant; empty for a helper
-	Text string // one sentence
+	Text string // what happened to it, without its name
 	// Detail is a short diff of the lines that matter, or empty.
 	Detail string
 	// Kept is whether a test that is gone gave and expected nothing but what one of the candidate's
