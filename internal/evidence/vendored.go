@@ -35,7 +35,7 @@ func (s *Survey) vendored() {
 			continue
 		}
 		if s.locked(name) {
-			s.remark("%s of %s changed, and so did its version in the lock", counted(len(files), "vendored file"), name)
+			s.remark("%s of %s changed together with its entry in the lock", counted(len(files), "vendored file"), name)
 			continue
 		}
 		for _, f := range files {
