@@ -90,13 +90,19 @@ func TestStories(t *testing.T) {
 // storyParams returns what the stories in a folder can use.
 func storyParams(t *testing.T, dir string) testscript.Params {
 	t.Helper()
-	bin, confining := toolFolder(t, tools...), toolFolder(t, "bwrap")
+	bin, confining, runtimes := toolFolder(t, tools...), toolFolder(t, "bwrap"), toolFolder(t, "make", "node", "npm", "pytest")
+	built, err := goCache()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return testscript.Params{
 		Dir:                 dir,
 		UpdateScripts:       os.Getenv("PAWL_UPDATE_STORIES") != "",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("BWRAP", confining) // for stories that are told in a sandbox
+			env.Setenv("RUNTIMES", runtimes)
+			env.Setenv("BUILT", built)
 			return settle(env, bin)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -122,6 +128,16 @@ func storyParams(t *testing.T, dir string) testscript.Params {
 			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads,
 		},
 	}
+}
+
+// goCache returns where Go keeps what it has built. Gates of stories can use it, so that not each
+// compiles the standard library.
+func goCache() (string, error) {
+	if dir := os.Getenv("GOCACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "go-build"), err
 }
 
 // toolFolder is a folder with links to the tools there are.
