@@ -14,7 +14,7 @@ const maxObjections = 5
 // there are. Evidence that is not a command gate's has none.
 func objections(evidence []byte) []string {
 	var g pawl.GateReport
-	if len(evidence) == 0 || json.Unmarshal(evidence, &g) != nil {
+	if len(evidence) == 0 || json.Unmarshal(evidence, &g) != nil || g.Verdict == "" { // a review's has none
 		return nil
 	}
 	var all []string

@@ -323,7 +323,7 @@ func effectName(f *pawl.Effect) string {
 		}
 		return line("gate %s", do.Gate)
 	case *pawl.Examine:
-		return "looking at how it changed what its gates look at"
+		return "comparing the candidate with the base"
 	case *pawl.Prepare:
 		return line("preparing %s", short(do.Commit))
 	case *pawl.Commit:
