@@ -23,9 +23,9 @@ func TestRemarks(t *testing.T) {
 			file("vendor/example.org/wrap/wrap.go", "package wrap\n", "package wrap // new\n"),
 			file("vendor/modules.txt", "# example.org/wrap v1.0.0\nexample.org/wrap\n", "# example.org/wrap v1.1.0\nexample.org/wrap\n"),
 		}, []string{"1 vendored file of vendor/example.org/wrap changed together with its entry in the lock", "only code of others changed: it was not reverted to try 1 new test"}},
-		"NewWorkflow":     {[]pawl.FileChange{file(".github/workflows/ci.yml", "", "on: push\n")}, []string{".github/workflows/ci.yml rules people or their tools and is new, and the goal or allow_paths names it"}},
-		"ChangedWorkflow": {[]pawl.FileChange{file(".github/workflows/ci.yml", "on: tag\n", "on: push\n")}, []string{".github/workflows/ci.yml rules people or their tools and changed, and the goal or allow_paths names it"}},
-		"GoneWorkflow":    {[]pawl.FileChange{file(".github/workflows/ci.yml", "on: tag\n", "")}, []string{".github/workflows/ci.yml rules people or their tools and is gone, and the goal or allow_paths names it"}},
+		"NewWorkflow":     {[]pawl.FileChange{file(".github/workflows/ci.yml", "", "on: push\n")}, []string{".github/workflows/ci.yml, a policy path, is new: the goal or allow_paths names it"}},
+		"ChangedWorkflow": {[]pawl.FileChange{file(".github/workflows/ci.yml", "on: tag\n", "on: push\n")}, []string{".github/workflows/ci.yml, a policy path, changed: the goal or allow_paths names it"}},
+		"GoneWorkflow":    {[]pawl.FileChange{file(".github/workflows/ci.yml", "on: tag\n", "")}, []string{".github/workflows/ci.yml, a policy path, is gone: the goal or allow_paths names it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			survey := evidence.Look(&evidence.Candidate{

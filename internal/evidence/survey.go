@@ -234,7 +234,7 @@ func (s *Survey) policy() {
 			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: fmt.Sprintf("it is a symlink to %s, which is outside of the repository", f.New.Data), Detail: string(f.New.Data)})
 		case !s.has(f.Path, pawl.ClassPolicy):
 		case s.isAllowed(f.Path):
-			s.remark("%s rules people or their tools and %s, and the goal or allow_paths names it", f.Path, became(f))
+			s.remark("%s, a policy path, %s: the goal or allow_paths names it", f.Path, became(f))
 		default:
 			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it configures CI, editors, hooks or agents, and the goal does not name it", Detail: diff(f)})
 		}
