@@ -3,6 +3,7 @@ package evidence
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pawl"
@@ -284,6 +285,43 @@ func TestUnchangedTestFails(t *testing.T) {
 		found = slices.DeleteFunc(found, func(f pawl.Finding) bool { return f.Kind != pawl.FindExpectation })
 		if len(found) != tt.want {
 			t.Errorf("%s: found %+v, want %d", tt.name, found, tt.want)
+		}
+	}
+}
+
+// A goal that asks for a policy path by what people call it names it. One that only speaks of CI does not.
+func TestPolicyPathsByTheirNames(t *testing.T) {
+	for _, tt := range []struct {
+		goal, path string
+		want       int
+	}{
+		{"Add a CI workflow that runs the tests", ".github/workflows/ci.yml", 0},
+		{"Run the tests with GitHub Actions.", ".github/workflows/ci.yml", 0},
+		{"Mend what fails in CI", ".github/workflows/ci.yml", 1},
+		{"Add a CI workflow", ".github/CODEOWNERS", 1},
+		{"Add a CI workflow", ".husky/pre-push", 1},
+		{"Add a pre-push hook that runs the tests", ".husky/pre-push", 0},
+		{"Edit .github/CODEOWNERS", ".github/CODEOWNERS", 0},
+	} {
+		c := between(tree{"a.go": "package a"}, tree{"a.go": "package a", tt.path: "x"})
+		c.Goal = tt.goal
+		if found, _ := Look(c).Weigh(&Reports{}); len(found) != tt.want {
+			t.Errorf("%s: found %+v in %s, want %d", tt.goal, found, tt.path, tt.want)
+		}
+	}
+}
+
+// A test of another package of Go does not use a test file.
+func TestOtherPackageFails(t *testing.T) {
+	const file = "package a\n\nimport \"testing\"\n\nfunc helper() int { return %d }\n\nfunc TestX(t *testing.T) {\n\tif X() != helper() {\n\t\tt.Fatal()\n\t}\n}\n"
+	base := tree{"a/a.go": "package a", "a/a_test.go": strings.Replace(file, "%d", "1", 1), "b/b_test.go": "package b"}
+	c := between(base, base.with(tree{"a/a_test.go": strings.Replace(file, "%d", "2", 1)}))
+	c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
+	for name, want := range map[string]int{"m/b.TestZ": 0, "m/a.TestZ": 1} {
+		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: name, Status: pawl.TestPass}}}},
+			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Failed: 1, Tests: []pawl.TestResult{{Name: name, Status: pawl.TestFail}}}}}})
+		if len(found) != want {
+			t.Errorf("%s: found %+v, want %d", name, found, want)
 		}
 	}
 }

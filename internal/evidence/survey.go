@@ -261,11 +261,34 @@ func leaves(name, target string) bool {
 	return at == ".." || strings.HasPrefix(at, "../") || at == ".git" || strings.HasPrefix(at, ".git/")
 }
 
+// policyWords are what people call policy paths that a goal asks for, in lower case.
+var policyWords = []struct {
+	folder string
+	words  []string
+}{
+	{".github/workflows/", []string{"github action", "github actions", "github workflow", "github workflows", "ci workflow", "ci workflows", "workflow file", "ci pipeline"}},
+	{".gitlab-ci.yml", []string{"gitlab ci", "ci pipeline"}},
+	{".circleci/", []string{"circleci"}},
+	{".travis.yml", []string{"travis"}},
+	{".husky/", []string{"husky", "git hook", "git hooks", "pre-commit hook", "pre-push hook"}},
+	{".pre-commit-config.yaml", []string{"pre-commit"}},
+	{".vscode/", []string{"vs code", "vscode"}},
+	{".envrc", []string{"direnv"}},
+	{".github/dependabot.yml", []string{"dependabot"}},
+}
+
 // isAllowed reports whether the settings allow a policy path, or the goal names it: the path, its
-// name, or a folder that it is in, as words of their own.
+// name, or a folder that it is in, as words of their own, or what people call it.
 func (s *Survey) isAllowed(name string) bool {
 	for _, a := range s.c.Allow {
 		if a = strings.Trim(path.Clean("/"+a), "/"); name == a || strings.HasPrefix(name, a+"/") {
+			return true
+		}
+	}
+	goal := strings.ToLower(s.c.Goal)
+	for _, called := range policyWords {
+		if (name == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
+			slices.ContainsFunc(called.words, func(words string) bool { return mentions(goal, words) }) {
 			return true
 		}
 	}

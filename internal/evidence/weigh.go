@@ -409,18 +409,33 @@ func (w *weighing) expectedIn(name string) []string {
 		files = w.near(name, w.touched(hadIt, pawl.ClassSupport))
 	}
 	if len(files) == 0 && len(w.touched(nil, pawl.ClassGateInput)) == 0 {
-		files = w.near(name, w.touched(func(f *pawl.FileChange) bool {
+		files = w.touched(func(f *pawl.FileChange) bool {
 			return hadIt(f) && source.SharesChanges(source.File{Path: f.Path, Data: f.Old.Data}, source.File{Path: f.Path, Data: f.New.Data})
-		}, pawl.ClassTest))
+		}, pawl.ClassTest)
+		if shared := w.placedWith(name, files); len(shared) > 0 || slices.ContainsFunc(files, func(p string) bool { return path.Ext(p) == ".go" }) {
+			files = shared // no package of Go uses tests of another one
+		}
 	}
 	return files
 }
 
 // near returns those of the files that are in the place of a test, or all of them.
 func (w *weighing) near(name string, files []string) []string {
+	if found := w.placedWith(name, files); len(found) > 0 {
+		return found
+	}
+	return files
+}
+
+// placedWith returns those of the files that are in the place of a test, or in a folder above it; files at
+// the root are in that of tests of the module itself.
+func (w *weighing) placedWith(name string, files []string) []string {
 	place, _ := report.Split(name)
 	var near []string
 	for _, p := range files {
+		if path.Dir(p) == "." && path.Ext(p) == ".go" && w.isModule(place) {
+			near = append(near, p)
+		}
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			if strings.HasSuffix(path.Dir(place), dir) || strings.HasSuffix(place, dir) {
 				near = append(near, p)
@@ -428,10 +443,16 @@ func (w *weighing) near(name string, files []string) []string {
 			}
 		}
 	}
-	if len(near) > 0 {
-		return near
-	}
-	return files
+	return near
+}
+
+// moduleLine matches the line of a go.mod that names the module.
+var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+
+// isModule reports whether a place is the package at the root of the module of Go, as far as is known.
+func (w *weighing) isModule(place string) bool {
+	m := moduleLine.FindSubmatch(w.c.Read("go.mod", true))
+	return m == nil || string(m[1]) == place
 }
 
 // onlyBuild reports whether files only build the code: they are parts of it as much as inputs of a gate.

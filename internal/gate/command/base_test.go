@@ -156,6 +156,8 @@ func TestInventory(t *testing.T) {
 			"2 tests pass; 1 test of the base no longer runs: TestA/full (removed)", []string{"shop.TestA/full (removed)"}},
 		{"a table is skipped as a whole", []string{"+TestA", "+TestA/empty", "+TestA/full", "+TestB"}, []string{"~TestA", "+TestB"},
 			"1 test passes (1 skipped); 1 test of the base no longer runs: TestA (skipped now)", []string{"shop.TestA (skipped now)"}},
+		{"one of two in a temporary folder goes", []string{"+TestW", "+TestW//tmp/TestW1/001/a", "+TestW//tmp/TestW1/001/b"}, []string{"+TestW", "+TestW//tmp/TestW2/001/a"},
+			"2 tests pass; 1 test of the base no longer runs: TestW//tmp/TestW1/001/b (removed)", []string{"shop.TestW//tmp/TestW1/001/b (removed)"}},
 		{"the new one is skipped", []string{"+TestLogin", "+TestB"}, []string{"~TestLogin2", "+TestB"},
 			"1 test passes (1 skipped); 1 test of the base no longer runs: TestLogin (removed)", []string{"shop.TestLogin (removed)"}},
 	}

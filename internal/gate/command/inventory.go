@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,6 +49,7 @@ func findLost(base []pawl.TestResult, reading *report.Reading, lenient bool) []p
 		case there && status == pawl.TestSkip:
 			skipped = append(skipped, t.Name)
 		case there || inv.standsForMore(t.Name) || reading.LeftOut > 0:
+		case isFleeting(t.Name) && inv.fleeting[Normalise(t.Name)]: // it is named after a folder of the run
 		case lenient && inv.explained(t.Name, reading):
 		default:
 			gone = append(gone, t.Name)
@@ -70,10 +72,17 @@ type inventory struct {
 	now    map[string]pawl.TestStatus
 	places map[string]bool // where tests are now
 	gained []string        // new tests that run, outermost
+	// fleeting are the normalised names of those that are named after a folder that every run has anew.
+	fleeting map[string]bool
+}
+
+// isFleeting reports whether a test has the path of a temporary folder in its name.
+func isFleeting(name string) bool {
+	return slices.ContainsFunc([]string{"//tmp/", "//var/folders/", "//private/var/folders/"}, func(dir string) bool { return strings.Contains(name, dir) })
 }
 
 func newInventory(base []pawl.TestResult, reading *report.Reading) *inventory {
-	inv := &inventory{now: map[string]pawl.TestStatus{}, places: map[string]bool{}}
+	inv := &inventory{now: map[string]pawl.TestStatus{}, places: map[string]bool{}, fleeting: map[string]bool{}}
 	there := map[string]bool{}
 	for _, t := range base {
 		there[t.Name] = true
@@ -84,6 +93,9 @@ func newInventory(base []pawl.TestResult, reading *report.Reading) *inventory {
 			continue
 		}
 		inv.now[t.Name] = t.Status
+		if isFleeting(t.Name) && t.Status != pawl.TestSkip {
+			inv.fleeting[Normalise(t.Name)] = true
+		}
 		place, _ := report.Split(t.Name)
 		inv.places[place] = true
 		if t.Status != pawl.TestSkip && !there[t.Name] {
