@@ -61,7 +61,8 @@ func (w *weighing) inventory(gate string, own *pawl.GateReport) {
 		if t.Skipped {
 			kind, text = pawl.FindSkippedTest, "a test that ran on the base is skipped"
 		}
-		w.raise(pawl.Finding{Kind: kind, Path: w.pathOf(t.Name), Tests: []string{t.Name}, Text: text})
+		in := w.pathOf(t.Name)
+		w.raise(pawl.Finding{Kind: kind, Path: in, Tests: []string{t.Name}, Text: text, Detail: w.lossOf(t.Name, in)})
 	}
 	if own.Fewer > 0 && !w.isRegrouped() {
 		w.raise(pawl.Finding{Kind: pawl.FindRemovedTest, Text: fmt.Sprintf("gate %s ran %s fewer than on the base", gate, counted(own.Fewer, "test"))})
@@ -183,6 +184,19 @@ func (w *weighing) pathOf(name string) string {
 		return files[0]
 	}
 	return ""
+}
+
+// lossOf returns how the sources show that a test of the base is gone or skipped, or how the file
+// changed that it is in if they do not.
+func (w *weighing) lossOf(name, file string) string {
+	for _, n := range namesOf(name) {
+		for _, c := range w.changes {
+			if (c.Kind == pawl.FindRemovedTest || c.Kind == pawl.FindSkippedTest) && c.Test == n && c.Path == file {
+				return c.Detail
+			}
+		}
+	}
+	return w.diffOf(file)
 }
 
 // newTests returns the tests that a gate ran on the candidate and not on the base, by the names it

@@ -63,7 +63,7 @@ func (c *comparison) skipped(p pair) bool {
 		if m.row != "" {
 			test += "[" + m.row + "]"
 		}
-		c.add(pawl.FindSkippedTest, p, test, fmt.Sprintf("%s is skipped, or its failure does not count: %s", title(p.candidate, m.row), shorten(m.text)), "")
+		c.add(pawl.FindSkippedTest, p, test, fmt.Sprintf("%s is skipped, or its failure does not count: %s", title(p.candidate, m.row), shorten(m.text)), markLine(p.candidate, m))
 		c.changes[len(c.changes)-1].Sometimes = isConditional(m.text) && slices.ContainsFunc(p.base.marks, func(m mark) bool { return isConditional(m.text) })
 		found = true
 	}
@@ -74,6 +74,16 @@ func (c *comparison) skipped(p pair) bool {
 // none.
 func isConditional(mark string) bool {
 	return strings.HasPrefix(mark, "if ") && !strings.Contains(mark, "Failed()")
+}
+
+// markLine returns the line of a unit that has a mark on it. Marks that stand before it are lines themselves.
+func markLine(u *unit, m mark) string {
+	for _, l := range unitLines(u) {
+		if strings.Contains(u.file.lineText(l.n), m.text) {
+			return diff(nil, []lineAt{l})
+		}
+	}
+	return "+ " + shorten(m.text) + "\n"
 }
 
 // title returns what a change is about. The name of a test is in [Change.Test].
@@ -367,7 +377,7 @@ func (c *comparison) gone(u *unit) {
 			}
 		}
 	}
-	c.changes = append(c.changes, Change{Kind: pawl.FindRemovedTest, Path: u.file.path, Test: u.name, Text: said, Kept: c.kept(u)})
+	c.changes = append(c.changes, Change{Kind: pawl.FindRemovedTest, Path: u.file.path, Test: u.name, Text: said, Detail: diff(unitLines(u), nil), Kept: c.kept(u)})
 }
 
 // kept reports whether one test that is new or changed has all the values of a test in it: most likely
@@ -475,6 +485,15 @@ func (f *file) lineRange(s span) []lineAt {
 	var all []lineAt
 	for l := from; l <= to && len(all) < maxDetail; l++ {
 		all = append(all, lineAt{f, l})
+	}
+	return all
+}
+
+// unitLines returns the lines of a unit.
+func unitLines(u *unit) []lineAt {
+	var all []lineAt
+	for l := u.line; l <= u.end; l++ {
+		all = append(all, lineAt{u.file, l})
 	}
 	return all
 }
