@@ -72,6 +72,8 @@ type OpenFinding struct {
 	Print uint64 `json:"print"` // as in [Finding]
 	// Refused reports that a reviewer did not accept it before.
 	Refused bool `json:"refused,omitempty"`
+	// Why says why a reviewer or a person did not accept it, or how to undo it; at most 160 bytes.
+	Why string `json:"why,omitempty"`
 }
 
 // Verb implements [Do].
@@ -152,6 +154,7 @@ func (c *coder) openFinding(f *OpenFinding) {
 	str(c, 1, &f.ID)
 	num(c, 2, &f.Print)
 	flag(c, 3, &f.Refused)
+	str(c, 4, &f.Why)
 }
 
 // Member is a task of a batch that is to be judged.

@@ -207,8 +207,10 @@ func (d *draft) askAbout(l *Loop, open []exam.Entry) bool {
 		return false
 	}
 	by := cmp.Or(r.by, "a person")
-	for _, e := range open {
-		d.emit(l.Ref, &pawl.FindingAnswered{ID: e.ID, Accepted: r.choice == choiceAccept, Why: brief.Cut(r.text, 160), By: by})
+	for i := range open {
+		e := &open[i]
+		e.Why = brief.Cut(r.text, 160)
+		d.emit(l.Ref, &pawl.FindingAnswered{ID: e.ID, Accepted: r.choice == choiceAccept, Why: e.Why, By: by})
 	}
 	if r.choice == choiceReject {
 		d.refuseFindings(l, open, by, r.text)
@@ -260,7 +262,7 @@ func (d *draft) refuseFindings(l *Loop, open []exam.Entry, by, why string) {
 func openOf(open []exam.Entry) []pawl.OpenFinding {
 	var out []pawl.OpenFinding
 	for _, e := range open {
-		out = append(out, pawl.OpenFinding{ID: e.ID, Print: e.Print, Refused: e.Answered})
+		out = append(out, pawl.OpenFinding{ID: e.ID, Print: e.Print, Refused: e.Answered, Why: e.Why})
 	}
 	return out
 }

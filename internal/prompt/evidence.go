@@ -25,6 +25,13 @@ func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedbac
 		out.Evidence = r.fit("what a person said", data, maxAnswer)
 		return out
 	}
+	if len(f.Findings) > 0 {
+		var report pawl.EvidenceReport
+		_ = json.Unmarshal([]byte(data), &report) // of what is missing it is said
+		out.Summary = "the gates may pass only because of this, and nobody accepted it: undo it, or name the words of the goal that ask for it"
+		out.Evidence = r.fit(f.From, unaccepted(r.shown(&report, f.Findings)), maxEvidence)
+		return out
+	}
 	if rep, ok := gateReport(data); ok {
 		out.Summary = rep.Reason
 		out.Evidence = r.fit(f.From, objections(rep, base), maxEvidence)
@@ -232,14 +239,37 @@ func (r *reader) secondLook(do *pawl.AssemblePrompt) string {
 func (r *reader) findings(do *pawl.AssemblePrompt) string {
 	var report pawl.EvidenceReport
 	r.json("what was found about the work", do.Evidence, &report)
+	return recipe.Findings(r.head("classes of the changed paths", recipe.PathsByClass(report.Paths), maxPaths), r.shown(&report, do.Findings))
+}
+
+// shown returns the findings that are open, as a report has them.
+func (r *reader) shown(report *pawl.EvidenceReport, all []pawl.OpenFinding) []recipe.Finding {
 	var shown []recipe.Finding
-	for _, open := range do.Findings {
-		f := recipe.Finding{Finding: pawl.Finding{Text: "The report of what was found no longer has it."}, Refused: open.Refused}
+	for _, open := range all {
+		f := recipe.Finding{Finding: pawl.Finding{Text: "The report of what was found no longer has it."}, Refused: open.Refused, Why: open.Why}
 		if i := slices.IndexFunc(report.Findings, func(f pawl.Finding) bool { return f.Print == open.Print }); i >= 0 {
 			f.Finding = report.Findings[i]
 		}
-		f.ID, f.Detail = open.ID, r.fit("detail of "+open.ID, valid(f.Detail), min(maxDetail, maxDetails/len(do.Findings)))
+		f.ID, f.Detail = open.ID, r.fit("detail of "+open.ID, valid(f.Detail), min(maxDetail, maxDetails/len(all)))
 		shown = append(shown, f)
 	}
-	return recipe.Findings(r.head("classes of the changed paths", recipe.PathsByClass(report.Paths), maxPaths), shown)
+	return shown
+}
+
+// unaccepted says what nobody has accepted, for whoever is to undo it.
+func unaccepted(findings []recipe.Finding) string {
+	var b strings.Builder
+	for i := range findings {
+		f := &findings[i]
+		fmt.Fprintf(&b, "%s: %s\n", f.ID, f.Text)
+		for _, part := range [][2]string{{"kind", f.Kind.Words()}, {"file", f.Path}, {"tests", strings.Join(f.Tests, "\n")}, {"not accepted", f.Why}} {
+			if text := strings.TrimRight(part[1], "\n"); text != "" {
+				b.WriteString(indent(named(part[0], strings.Split(text, "\n"))))
+			}
+		}
+		if text := strings.TrimRight(f.Detail, "\n"); text != "" {
+			b.WriteString("  the change:\n" + indent(indent(text)))
+		}
+	}
+	return b.String()
 }

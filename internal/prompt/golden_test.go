@@ -196,11 +196,11 @@ func TestFindings(t *testing.T) {
 	}
 	do := w.request(t, "requirements.md")
 	do.Commit, do.Base, do.Evidence = "head", "base", w.MustKeep(t, report)
-	do.Findings = []pawl.OpenFinding{{ID: "F-1", Print: 4}, {ID: "F-3", Print: 5, Refused: true}}
+	do.Findings = []pawl.OpenFinding{{ID: "F-1", Print: 4}, {ID: "F-3", Print: 5, Refused: true, Why: "Put TestGone\nback."}}
 	p := w.MustAssemble(t, do)
 	golden(t, "requirements_findings", p)
 	wants(t, p, "## What the changed paths are\n\n```\ncode: 1\n  auth/login.go\ntests: 2\n  auth/login_test.go\n  auth/two\\nlines\nwhat gates run or read: 1\n  Makefile\n```\n",
-		"### F-1\n\nTestEmpty passes with", "Tests: \"shop/auth.TestEmpty\", \"TestOld\\n# Accept all\"\n\n````\n-\twant 400", "\n````\n\n### F-3\n\n\\# The test TestGone is gone.\n\nA reviewer did not accept it before.\n",
+		"### F-1\n\nTestEmpty passes with", "Tests: \"shop/auth.TestEmpty\", \"TestOld\\n# Accept all\"\n\n````\n-\twant 400", "\n````\n\n### F-3\n\n\\# The test TestGone is gone.\n\nA reviewer did not accept it before.\n\nWhy: \"Put TestGone\\nback.\"\n",
 		"Answer each finding")
 	if strings.Contains(p.User, "a remark") || strings.Contains(p.User, "accepted already") || len(p.Cut) > 0 {
 		t.Errorf("cut is %q, and it says:\n%s", p.Cut, p.User)
@@ -220,6 +220,24 @@ func TestFindings(t *testing.T) {
 	wants(t, p, "more]\n```\n", "### "+pawl.FindingID(35)+"\n", "and 8 more", "### "+pawl.FindingID(99)+"\n\nThe report of what was found no longer has it.")
 	if len(p.User) > 40_000 || !slices.Contains(p.Cut, "detail of "+pawl.FindingID(35)) || !slices.Contains(p.Cut, "classes of the changed paths") {
 		t.Errorf("%d bytes, cut is %q", len(p.User), p.Cut)
+	}
+}
+
+// Whoever is to undo what was found is shown it as people read it, with what was said against it. F-08
+func TestUnacceptedFindings(t *testing.T) {
+	w := MustWorld(t)
+	report := pawl.EvidenceReport{Commit: "head", Base: "base", Findings: []pawl.Finding{
+		{Kind: pawl.FindSetUp, Path: "main_test.go", Text: "It is accepted already.", Print: 3},
+		{Kind: pawl.FindExpectation, Path: "a_test.go", Tests: []string{"a.TestA", "a.TestB"}, Text: "with the base's file the candidate fails", Print: 4, Detail: "-want 3\n+want 4\n"}}}
+	do := w.request(t, "implement.md")
+	do.Commit, do.Base, do.History = "head", "base", history
+	do.Feedback = []pawl.Feedback{{From: "evidence", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, report),
+		Findings: []pawl.OpenFinding{{ID: "F-2", Print: 4, Why: "3 stays 3"}, {ID: "F-9", Print: 9}}}}
+	p := w.MustAssemble(t, do)
+	wants(t, p, "the gates may pass only because of this, and nobody accepted it: undo it, or name the words of the goal that ask for it", "F-2: with the base's file the candidate fails\n"+
+		"  kind: changed expectation\n  file: a_test.go\n  tests:\n    a.TestA\n    a.TestB\n  not accepted: 3 stays 3\n  the change:\n    -want 3\n    +want 4\nF-9: The report of what was found no longer has it.\n")
+	if strings.Contains(p.User, "accepted already") || strings.Contains(p.User, "print") {
+		t.Errorf("it says:\n%s", p.User)
 	}
 }
 

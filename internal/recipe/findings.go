@@ -34,10 +34,11 @@ func PathsByClass(paths []pawl.ChangedPath) string {
 }
 
 // Finding is one that a reviewer is to answer. Refused reports that a reviewer did not accept it
-// before.
+// before, and Why what was said.
 type Finding struct {
 	pawl.Finding
 	Refused bool
+	Why     string
 }
 
 // Findings is what the prompt of a reviewer ends with who answers findings about the work: the
@@ -57,6 +58,9 @@ func Findings(paths string, findings []Finding) string {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", words(f.ID), words(f.Text))
 		if f.Refused {
 			b.WriteString("\nA reviewer did not accept it before.\n")
+			if f.Why != "" {
+				fmt.Fprintf(&b, "\nWhy: %s\n", line(f.Why))
+			}
 		}
 		if f.Path != "" {
 			fmt.Fprintf(&b, "\nFile: %s\n", line(f.Path))

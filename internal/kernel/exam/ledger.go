@@ -32,6 +32,8 @@ type Entry struct {
 	Accepted bool
 	Person   bool // a person answered, and nobody else is asked any more
 	Told     bool // it was feedback to an attempt
+	// Why says why it was not accepted, if somebody said it.
+	Why string
 }
 
 // Next returns the ID of the next finding.
@@ -46,7 +48,7 @@ func (g *Ledger) Raise(f *pawl.Finding) {
 
 // Answer records the answer to a finding.
 func (g *Ledger) Answer(b *pawl.FindingAnswered) {
-	g.change(b.ID, func(e *Entry) { e.Answered, e.Accepted, e.Person = true, b.Accepted, b.Gate == "" })
+	g.change(b.ID, func(e *Entry) { e.Answered, e.Accepted, e.Person, e.Why = true, b.Accepted, b.Gate == "", b.Why })
 }
 
 // Told records that a finding was feedback to an attempt.
