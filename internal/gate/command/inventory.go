@@ -49,7 +49,7 @@ func findLost(base []pawl.TestResult, reading *report.Reading, lenient bool) []p
 		case there && status == pawl.TestSkip:
 			skipped = append(skipped, t.Name)
 		case there || inv.standsForMore(t.Name) || reading.LeftOut > 0:
-		case isFleeting(t.Name) && inv.fleeting[Normalise(t.Name)]: // it is named after a folder of the run
+		case isFleeting(t.Name) && inv.fleeting[stable(t.Name)]: // it is named after a folder of the run
 		case lenient && inv.explained(t.Name, reading):
 		default:
 			gone = append(gone, t.Name)
@@ -72,8 +72,31 @@ type inventory struct {
 	now    map[string]pawl.TestStatus
 	places map[string]bool // where tests are now
 	gained []string        // new tests that run, outermost
-	// fleeting are the normalised names of those that are named after a folder that every run has anew.
+	// fleeting are the names, without numbers, of those that are named after a folder that every run has anew.
 	fleeting map[string]bool
+}
+
+// stable returns the name of a test without what differs in every run.
+func stable(name string) string {
+	if isFleeting(name) {
+		return withoutNumbers(name)
+	}
+	return name
+}
+
+// withoutNumbers returns a name in which every number is the same.
+func withoutNumbers(name string) string {
+	var b strings.Builder
+	digit := false
+	for _, r := range name {
+		if is := unicode.IsDigit(r); !is || !digit {
+			if digit = is; is {
+				r = '#'
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // isFleeting reports whether a test has the path of a temporary folder in its name.
@@ -85,7 +108,7 @@ func newInventory(base []pawl.TestResult, reading *report.Reading) *inventory {
 	inv := &inventory{now: map[string]pawl.TestStatus{}, places: map[string]bool{}, fleeting: map[string]bool{}}
 	there := map[string]bool{}
 	for _, t := range base {
-		there[t.Name] = true
+		there[stable(t.Name)] = true
 	}
 	var gained []string
 	for _, t := range reading.Tests {
@@ -94,11 +117,11 @@ func newInventory(base []pawl.TestResult, reading *report.Reading) *inventory {
 		}
 		inv.now[t.Name] = t.Status
 		if isFleeting(t.Name) && t.Status != pawl.TestSkip {
-			inv.fleeting[Normalise(t.Name)] = true
+			inv.fleeting[stable(t.Name)] = true
 		}
 		place, _ := report.Split(t.Name)
 		inv.places[place] = true
-		if t.Status != pawl.TestSkip && !there[t.Name] {
+		if t.Status != pawl.TestSkip && !there[stable(t.Name)] {
 			gained = append(gained, t.Name)
 		}
 	}
