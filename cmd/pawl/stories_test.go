@@ -79,7 +79,7 @@ var plainPawl = sync.OnceValues(func() (string, error) {
 
 // tools are the programs stories may use. PATH holds nothing else: a sandbox
 // that some machines have and others do not would tell other stories.
-var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "mkdir", "touch", "true", "false", "head", "sed", "env", "chmod", "cp", "go", "gofmt", "curl"}
+var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "mkdir", "touch", "true", "false", "head", "sed", "env", "chmod", "cp", "go", "gofmt", "curl", "sleep"}
 
 // TestStories tells what users do, in testdata/script, with the real program.
 func TestStories(t *testing.T) {
