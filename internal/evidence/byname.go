@@ -67,7 +67,11 @@ func (s *Survey) readNamed() {
 	}
 }
 
-// inGates returns those of the paths that commands of gates name, or the scripts that these run.
+// compares matches commands that compare a file with another one. What a gate only reads may be the work itself.
+var compares = regexp.MustCompile(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\b`)
+
+// inGates returns those of the paths that commands of gates name which compare files, or the scripts that these
+// run.
 func (s *Survey) inGates(paths []string) []string {
 	var texts [][]byte
 	for _, g := range s.c.Gates {
@@ -78,6 +82,7 @@ func (s *Survey) inGates(paths []string) []string {
 			texts = append(texts, s.c.Read(name, true))
 		}
 	}
+	texts = slices.DeleteFunc(texts, func(text []byte) bool { return !compares.Match(text) })
 	folders := s.dataFolders(paths)
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
 		return !slices.ContainsFunc(texts, func(text []byte) bool {

@@ -84,6 +84,7 @@ func TestDataByName(t *testing.T) {
 		{"tests beside code", "help.golden", tree{"src/lib.rs": "pub fn help() {}\n#[cfg(test)]\nmod tests { const W: &str = include_str!(\"../help.golden\"); }"}, "", []pawl.PathClass{pawl.ClassSupport}},
 		{"code beside tests", "help.golden", tree{"src/lib.rs": "pub const H: &str = include_str!(\"../help.golden\");\n#[cfg(test)]\nmod tests {}"}, "", []pawl.PathClass{pawl.ClassCode}},
 		{"named by a gate", "help.txt", tree{"main.py": "x = 1"}, "python main.py | diff - help.txt", []pawl.PathClass{pawl.ClassGateInput}},
+		{"read by a gate", "help.txt", tree{"main.py": "x = 1"}, "grep -q help help.txt", []pawl.PathClass{pawl.ClassCode}},
 		{"named by the script of a gate", "expected/help.txt", tree{"ci.sh": "python main.py | diff - expected/help.txt"}, "sh ci.sh", []pawl.PathClass{pawl.ClassGateInput}},
 	}
 	for _, tt := range tests {
