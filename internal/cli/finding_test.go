@@ -29,7 +29,7 @@ func foundBed(t *testing.T) (*bed, *planned) {
 	found.ID, found.Detail = "F-1", ""
 	p.add(1, &pawl.FindingRaised{Finding: found, Evidence: h})
 	p.add(1, &pawl.Examined{Findings: []string{"F-1"}, Evidence: h, Paths: []pawl.ClassCount{{Class: pawl.ClassPolicy, Count: 1}, {Class: pawl.ClassCode, Count: 1}}})
-	p.add(1, &pawl.QuestionAsked{N: 2, Kind: pawl.AskFinding, Text: "1 finding: F-1 policy .github/ci.yml. Is that meant to be?", Choices: []string{"accept", "reject"},
+	p.add(1, &pawl.QuestionAsked{N: 2, Kind: pawl.AskFinding, Text: "1 finding: F-1 policy .github/ci.yml. Is this intended?", Choices: []string{"accept", "reject"},
 		Means: []string{"the work passes with it", "the attempt fails, and the next one is told why"}, About: h})
 	return b, p
 }
@@ -40,7 +40,7 @@ func TestFindingAsked(t *testing.T) {
 	if err := b.execute(t, answer.New(b.app), "7", "2"); err != nil {
 		t.Fatal(err)
 	}
-	const want = `Run 007-parser, question 2 (finding): 1 finding: F-1 policy .github/ci.yml. Is that meant to be?
+	const want = `Run 007-parser, question 2 (finding): 1 finding: F-1 policy .github/ci.yml. Is this intended?
 
     F-1 policy path in .github/ci.yml: it configures what runs for everybody
         -run: make test

@@ -142,6 +142,11 @@ func judgedLine(b *pawl.GateJudged) string {
 	if b.Verdict != pawl.VerdictPass || strings.HasPrefix(b.Reason, "overruled") {
 		text += because(b.Reason)
 	}
+	if b.Judge != pawl.JudgeEvidence && !strings.Contains(b.Reason, "nobody accepted") {
+		for _, f := range b.Findings {
+			text += ", with " + f.ID
+		}
+	}
 	return text
 }
 

@@ -202,7 +202,7 @@ func (d *draft) askAbout(l *Loop, open []exam.Entry) bool {
 	}
 	r := l.lastAnswerTo(pawl.AskFinding)
 	if r == nil {
-		d.askWhich(l, pawl.AskFinding, fmt.Sprintf("%s: %s. Is that meant to be?", numberOf(open), nameFindings(open)), l.gen.exam.Report,
+		d.askWhich(l, pawl.AskFinding, fmt.Sprintf("%s: %s. Is this intended?", numberOf(open), nameFindings(open)), l.gen.exam.Report,
 			option{choiceAccept, "the work passes with them"}, option{choiceReject, "the attempt fails, and the next one is told why"})
 		return false
 	}
@@ -310,14 +310,17 @@ func (s *State) reviewable(l *Loop) []exam.Entry {
 	return slices.DeleteFunc(s.unaccepted(l), func(e exam.Entry) bool { return e.Person || isPolicy(e.Kind) })
 }
 
-// failUnanswered fails a review's verdict that would pass with findings that nobody accepted.
+// failUnanswered fails a review's verdict that would pass with findings that nobody accepted. One that fails
+// anyway has them beside its own reason.
 func (d *draft) failUnanswered(l *Loop, b *pawl.GateJudged) {
 	open := d.s.reviewable(d.s.Loop(l.Ref))
-	if len(open) == 0 || !verdict.Passes(b.Verdict) {
+	if len(open) == 0 {
 		return
 	}
-	b.Verdict, b.Error, b.Unanswered, b.Findings = pawl.VerdictFail, fingerprintOf(open), l.gen.exam.Report, openOf(open)
-	b.Reason = brief.Cut(nobodyAccepted(open), 300)
+	b.Unanswered, b.Findings = l.gen.exam.Report, openOf(open)
+	if verdict.Passes(b.Verdict) {
+		b.Verdict, b.Error, b.Reason = pawl.VerdictFail, fingerprintOf(open), brief.Cut(nobodyAccepted(open), 300)
+	}
 }
 
 // acceptAll records that a person who passed the work accepted its findings with it.

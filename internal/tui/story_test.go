@@ -480,7 +480,7 @@ func (s *story) finds() {
 	s.add(1, &pawl.RemarkMade{Text: "it renames TestSum to TestTotal" + s.said})
 	s.add(1, &pawl.Examined{Effect: id, Findings: []string{"F-1", "F-2"}, Evidence: about, Paths: []pawl.ClassCount{{Class: pawl.ClassCode, Count: 1}, {Class: pawl.ClassTest, Count: 1}, {Class: pawl.ClassPolicy, Count: 1}}})
 	s.add(1, &pawl.FindingAnswered{ID: "F-1", Accepted: true, Quote: "round half up" + s.said, Gate: "requirements"})
-	s.add(1, &pawl.QuestionAsked{N: 1, Kind: pawl.AskFinding, Text: "1 finding: F-2 policy .github/workflows/ci.yml. Is that meant to be?" + s.said, Choices: []string{"accept", "reject"},
+	s.add(1, &pawl.QuestionAsked{N: 1, Kind: pawl.AskFinding, Text: "1 finding: F-2 policy .github/workflows/ci.yml. Is this intended?" + s.said, Choices: []string{"accept", "reject"},
 		Means: []string{"the work passes with it", "the attempt fails, and the next one is told why"}, About: about})
 }
 

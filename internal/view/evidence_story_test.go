@@ -147,7 +147,7 @@ func evidenceListed(tb testing.TB) *story {
 func evidenceAsks(tb testing.TB) *story {
 	s := examining(tb, pawl.EvidenceStrict)
 	h := s.found([]pawl.Finding{changedExpectation, policyPath}, nil, nil, pawl.ClassCount{Class: pawl.ClassPolicy, Count: 1}, pawl.ClassCount{Class: pawl.ClassTest, Count: 1})
-	s.askFindings(h, "2 findings: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml. Is that meant to be?")
+	s.askFindings(h, "2 findings: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml. Is this intended?")
 	return s
 }
 

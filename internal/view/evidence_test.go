@@ -247,7 +247,7 @@ func TestAskedFindings(t *testing.T) {
 		h := s.found([]pawl.Finding{changedExpectation, policyPath, provesNothing, secret}, nil, nil)
 		s.add(s.ref, &pawl.FindingAnswered{ID: "F-1", Why: "no", Gate: "requirements"})
 		s.add(s.ref, &pawl.FindingAnswered{ID: "F-4", Why: "no", By: "ann"})
-		s.askFindings(h, "Is that meant to be?")
+		s.askFindings(h, "Is this intended?")
 		s.add(s.ref, &pawl.FindingAnswered{ID: "F-2", Accepted: true, By: "ann"})
 		r := fold(s.events)
 		var got []string

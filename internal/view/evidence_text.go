@@ -143,7 +143,7 @@ func (r *Run) remarks() []string {
 func (r *Run) evidenceMode() string {
 	switch r.Settings.Evidence {
 	case pawl.EvidenceOff:
-		return "nothing was looked for in what the gates look at: evidence is off"
+		return "evidence is off: changes of what the gates look at were not examined"
 	case pawl.EvidenceStrict:
 		return "a person answers every finding: evidence is strict"
 	}
