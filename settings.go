@@ -287,6 +287,9 @@ type RetryPolicy struct {
 // three pauses of five minutes.
 var DefaultRetry = RetryPolicy{Tries: 3, First: time.Second, Cap: 30 * time.Second, Pauses: 3, Pause: 5 * time.Minute}
 
+// GoalIsMet begins the criterion of a run whose criteria nobody gave; the goal follows.
+const GoalIsMet = "The goal is met: "
+
 // Criterion is one acceptance criterion.
 type Criterion struct {
 	ID   string `json:"id"` // AC-001 and on

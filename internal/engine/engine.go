@@ -458,7 +458,7 @@ func criteria(spec pawl.RunSpec) []pawl.Criterion {
 	if len(spec.Criteria) > 0 {
 		return spec.Criteria
 	}
-	return []pawl.Criterion{{ID: "AC-001", Text: "The goal is met: " + strings.TrimSpace(spec.Goal)}}
+	return []pawl.Criterion{{ID: "AC-001", Text: pawl.GoalIsMet + strings.TrimSpace(spec.Goal)}}
 }
 
 // branch is where a run's commits are.

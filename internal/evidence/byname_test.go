@@ -312,6 +312,23 @@ func TestPolicyPathsByTheirNames(t *testing.T) {
 	}
 }
 
+// A key that the base holds anywhere is nothing when it is copied.
+func TestKeysOfTheBase(t *testing.T) {
+	base := tree{"a.env": "KEY=secret-one\n", "b.txt": "x"}
+	for now, want := range map[string]int{"KEY=secret-one\n": 0, "KEY=secret-two\n": 1} {
+		c := between(base, base.with(tree{"copy.env": now}))
+		c.Secrets = func(_ string, text []byte) (out []Secret) {
+			if _, key, ok := strings.Cut(strings.TrimSpace(string(text)), "KEY="); ok {
+				out = append(out, Secret{Rule: "key", Value: key, Line: 1})
+			}
+			return out
+		}
+		if found, _ := Look(c).Weigh(&Reports{}); len(found) != want {
+			t.Errorf("%q: found %+v, want %d", now, found, want)
+		}
+	}
+}
+
 // A test of another package of Go does not use a test file.
 func TestOtherPackageFails(t *testing.T) {
 	const file = "package a\n\nimport \"testing\"\n\nfunc helper() int { return %d }\n\nfunc TestX(t *testing.T) {\n\tif X() != helper() {\n\t\tt.Fatal()\n\t}\n}\n"

@@ -351,9 +351,20 @@ func (s *Survey) secrets() {
 	}
 }
 
-// heldByBase reports whether the base's file holds a value already.
+// heldByBase reports whether a file of the base holds a value already.
 func (s *Survey) heldByBase(name, value string) bool {
-	return bytes.Contains(s.c.Read(name, true), []byte(value))
+	if bytes.Contains(s.c.Read(name, true), []byte(value)) {
+		return true
+	}
+	held, size := false, 0
+	if s.c.Contents != nil {
+		s.c.Contents(s.c.Paths(), func(_ string, text []byte) bool {
+			size += len(text)
+			held = bytes.Contains(text, []byte(value))
+			return !held && size < maxSearched
+		})
+	}
+	return held
 }
 
 func (s *Survey) setUp() {

@@ -75,6 +75,9 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	if req.Spec, err = gateSpec(ctx, job, do); err != nil {
 		return req, err
 	}
+	if req.Spec.Timeout > 0 { // a base that is judged again has more
+		req.Spec.Timeout = max(req.Spec.Timeout, req.Timeout)
+	}
 	if req.Timeout == 0 && req.Spec.Kind == pawl.GateValidation {
 		req.Timeout = validationTimeout
 	}

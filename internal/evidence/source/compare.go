@@ -16,13 +16,13 @@ func (c *comparison) run() {
 		return slices.ContainsFunc(c.removed[:min(len(c.removed), maxFacts)], func(b *unit) bool { return b.file.lang.name == u.file.lang.name && !reachable(b, u) })
 	})
 	for _, u := range c.added {
-		c.pool = append(c.pool, c.candidate.facts(u)...)
+		c.addToPool(u)
 	}
 	for _, p := range c.pairs {
 		if c.same(p) {
 			same[p.base] = true
 		} else if len(c.pool) < 10*maxFacts {
-			c.pool = append(c.pool, c.candidate.facts(p.candidate)...)
+			c.addToPool(p.candidate)
 		}
 	}
 	for _, p := range c.pairs {
@@ -34,6 +34,13 @@ func (c *comparison) run() {
 		c.gone(u)
 	}
 	c.helpers()
+}
+
+// addToPool adds what a test checks to what is known to be checked elsewhere.
+func (c *comparison) addToPool(u *unit) {
+	for _, f := range c.candidate.facts(u) {
+		c.pool = append(c.pool, pooled{f, u})
+	}
 }
 
 // same reports whether a test is what it was but for names and looks.
@@ -171,7 +178,7 @@ func (c *comparison) losses(p pair) loss {
 	was = c.matchFacts(was, is, used, &r)
 	helped := c.helped(p.candidate)
 	was = slices.DeleteFunc(was, func(f fact) bool {
-		return !f.row && len(f.literals) > 0 && !slices.ContainsFunc(f.literals, func(l literal) bool { return !helped[l.text] }) || !f.row && c.more(p) && len(f.literals) > 0 || covered(f, c.pool)
+		return !f.row && len(f.literals) > 0 && !slices.ContainsFunc(f.literals, func(l literal) bool { return !helped[l.text] }) || !f.row && c.more(p) && len(f.literals) > 0 || c.covered(f, p.candidate)
 	})
 	rewritten := map[int]bool{}
 	var lost []fact
@@ -402,7 +409,7 @@ const minValue = 3
 func (c *comparison) regrouped(u *unit) bool {
 	facts := slices.DeleteFunc(c.base.facts(u), func(f fact) bool { return len(f.literals) == 0 })
 	literals := c.base.distinct(u)
-	if len(facts) == 0 || len(literals) == 0 || slices.ContainsFunc(facts, func(f fact) bool { return !covered(f, c.pool) }) {
+	if len(facts) == 0 || len(literals) == 0 || slices.ContainsFunc(facts, func(f fact) bool { return !c.covered(f, nil) }) {
 		return false
 	}
 	known := map[string]bool{}

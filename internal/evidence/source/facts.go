@@ -353,7 +353,7 @@ func covers(outer, inner fact) bool {
 	var extra []literal
 	i := 0
 	skip := func() { // a literal that occurs twice in an assertion is in a row once
-		for i < len(inner.literals) && seen[inner.literals[i].text] && inner.literals[i].list < 0 {
+		for outer.row && i < len(inner.literals) && seen[inner.literals[i].text] && inner.literals[i].list < 0 {
 			i++
 		}
 	}
@@ -384,9 +384,11 @@ func telling(f fact) bool {
 	return len(l) > 3 || len(l) > 2 && kind(l[0]-'0') == text
 }
 
-// covered reports whether some facts of other tests say the same as one.
-func covered(f fact, pool []fact) bool {
-	return len(f.literals) > 0 && slices.ContainsFunc(pool, func(p fact) bool { return p.flat == f.flat || telling(f) && covers(p, f) })
+// covered reports whether some facts of new and changed tests, but for one of them, say the same as a fact.
+func (c *comparison) covered(f fact, but *unit) bool {
+	return len(f.literals) > 0 && slices.ContainsFunc(c.pool, func(p pooled) bool {
+		return p.of != but && (p.flat == f.flat || telling(f) && covers(p.fact, f))
+	})
 }
 
 // likeness returns how many names and literals two facts have in common.

@@ -392,7 +392,7 @@ func (w *goWalk) call(c *ast.CallExpr, stack []ast.Node) {
 		w.unit.marks = append(w.unit.marks, mark{text: w.cond(stack) + "t." + name})
 	case strings.HasPrefix(strings.ToLower(name), "skip") && len(c.Args) > 0 && on == "":
 		w.unit.marks = append(w.unit.marks, mark{text: w.cond(stack) + w.code(w.span(c))})
-	case failing(name) && on != "" && !slices.Contains([]string{"fmt", "errors", "log", "xerrors", "slog", "logger", "err"}, on) && (name != "Error" || len(c.Args) > 0):
+	case failing(name) && on != "" && !slices.Contains([]string{"fmt", "errors", "log", "xerrors", "slog", "logger", "err"}, on) && (name != "Error" || len(c.Args) > 0 || slices.Contains([]string{"t", "tb", "b", "f"}, on)):
 		w.message(c)
 		w.failure(c, stack)
 	case on == "assert" || on == "require" || on == "is" || on == "must" || on == "check" || on == "qt":

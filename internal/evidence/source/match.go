@@ -12,13 +12,19 @@ import (
 // pair is a test of the base with what became of it.
 type pair struct{ base, candidate *unit }
 
+// pooled is a fact with the test that it is of.
+type pooled struct {
+	fact
+	of *unit
+}
+
 // comparison is a base and a candidate.
 type comparison struct {
 	base, candidate *side
 	pairs           []pair
-	removed         []*unit // tests of the base that have become no other
-	added           []*unit // tests of the candidate that were no other
-	pool            []fact  // what added and changed tests check
+	removed         []*unit  // tests of the base that have become no other
+	added           []*unit  // tests of the candidate that were no other
+	pool            []pooled // what added and changed tests check
 	changes         []Change
 }
 

@@ -246,7 +246,7 @@ func (l *library) test(t token) (at place, wrong string) {
 		return nowhere, ""
 	}
 	phrase := t.quoted && isPhrase(head)
-	if (phrase || isIdentifier(head)) && l.reported(w) || t.whole && l.mentions(w) {
+	if (phrase || isIdentifier(head) || t.whole && len(w) == 1) && l.reported(w) || t.whole && l.mentions(w) {
 		return atLine, ""
 	}
 	file, _, inFile := strings.Cut(head, "::")

@@ -63,7 +63,7 @@ func TestEvidenceThatExists(t *testing.T) {
 		"app/[id]/page.tsx:5", "Makefile:3", ".github/workflows/ci.yaml:8", "nothing at none.go:3, but auth.go:12",
 		"TestLogin", "TestLogin covers it.", "auth.TestLogin", "example.com/auth.TestLogin/locks_after_3 passes", "TestLogin/locks_after_3", "TestOnlyInSource",
 		"pkg.TestOnlyInSource/any", "tests/test_auth.py::test_logout", "test_auth.py::test_logout[a b]", "test_in_python", "cart > adds an item",
-		`the test "adds an item" shows it`, "the test adds an item passes", "rejects an empty title", "`shop > opens`", "tests::parses_all", "parses_all",
+		`the test "adds an item" shows it`, "the test adds an item passes", "rejects an empty title", "`shop > opens`", "tests::parses_all", "parses_all", "works",
 	} {
 		if loose, problem := cites(t, project(), evidence); problem != "" || len(loose) > 0 {
 			t.Errorf("%q: loose %q, %q", evidence, loose, problem)

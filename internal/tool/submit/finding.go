@@ -69,7 +69,7 @@ func (a FindingAnswer) check(about pawl.Submission) error {
 	}
 	asked := slices.Clone(about.Goal)
 	for _, c := range about.Criteria {
-		asked = append(asked, c.Text)
+		asked = append(asked, strings.TrimPrefix(c.Text, pawl.GoalIsMet)) // that it is met asks for nothing
 	}
 	found := false
 	for _, text := range asked {

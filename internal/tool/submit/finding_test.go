@@ -19,7 +19,7 @@ func answered(t *testing.T, answers ...submit.FindingAnswer) (pawl.Facts, string
 	}
 	return check(t, "verdict", string(args), pawl.Submission{
 		Goal:     []string{"Remove the “legacy” exporter,\nand its tests — all of them.", "Übergröße prüfen", "Refactor"},
-		Criteria: []pawl.Criterion{{ID: "AC-001", Text: "The parser's golden files show the new form."}, {ID: "AC-002", Text: "Done."}},
+		Criteria: []pawl.Criterion{{ID: "AC-001", Text: "The parser's golden files show the new form."}, {ID: "AC-002", Text: pawl.GoalIsMet + "Done."}},
 		Findings: []string{"F-1", "F-2", "F-3"},
 	})
 }
@@ -79,6 +79,7 @@ func TestAnswers(t *testing.T) {
 		{quotes("all of them. Übergröße"), `is not in the goal and in no criterion`}, // across two texts
 		{quotes("the"), `the quote of F-1, "the", says too little: want at least 2 words with 8 letters, or the whole text; ` + copyWords},
 		{quotes("exporter"), `the quote of F-1, "exporter", says too little`},
+		{quotes("The goal is met"), `is not in the goal and in no criterion`},
 		{quotes("all of"), `the quote of F-1, "all of", says too little`},
 	} {
 		if f, problem := answered(t, test.answers...); !strings.Contains(problem, test.says) {
