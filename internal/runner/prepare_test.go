@@ -113,7 +113,7 @@ func TestPrepareAsksFor(t *testing.T) {
 	if gate.Timeout != 0 || gate.Spec.Timeout != time.Hour || len(asked) != 2 {
 		t.Errorf("without a limit the gate has %s and its spec %s, after %d commands", gate.Timeout, gate.Spec.Timeout, len(asked))
 	}
-	twice := func(f *pawl.Effect) { f.Timeout = 2 * time.Hour } // as for a base that is judged again
+	twice := func(j *driver.Job) { j.Effect.Timeout = 2 * time.Hour } // as for a base that is judged again
 	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true, Prepared: b.Key}, twice)
 	if gate.Spec.Timeout <= time.Hour {
 		t.Errorf("with a limit of 2h the gate has %s", gate.Spec.Timeout)
