@@ -223,7 +223,9 @@ func (s *Survey) newTests(own, base *pawl.GateReport) []string {
 	}
 	if len(own.Tests) == 0 { // the gate names no tests: what the sources show is all there is
 		for _, t := range s.added {
-			out = append(out, t.Name)
+			if len(s.tests[t.Name]) == 0 {
+				out = append(out, t.Name)
+			}
 		}
 	}
 	return out

@@ -157,7 +157,7 @@ func (j *judgement) settle() {
 		if t.Status != pawl.TestFail || now[t.Name] == pawl.TestFail {
 			continue
 		}
-		if passes(now, t.Name) || report.IsWhole(t.Name) {
+		if passes(now, t.Name) || report.IsWhole(t.Name) || j.allPassed() {
 			j.flaky = append(j.flaky, t.Name)
 			if report.IsWhole(t.Name) || !isNew(t.Name) {
 				continue
@@ -169,6 +169,13 @@ func (j *judgement) settle() {
 	j.failAgain(missing)
 	slices.Sort(j.flaky)
 	j.flaky = slices.Compact(j.flaky)
+}
+
+// allPassed reports whether as many tests passed or were skipped as ran before, of a runner that does not name
+// tests that pass.
+func (j *judgement) allPassed() bool {
+	r, before := &j.reading, j.req.Doubt
+	return r.Failed == 0 && r.Passed > len(r.Tests) && r.Passed+r.Skipped == before.Passed+before.Failed+before.Skipped
 }
 
 // newTests returns a function that reports whether a flaky test fails because the base does not

@@ -21,6 +21,22 @@ func MustDoubt(tb testing.TB, now pawl.CommandResult, doubt, base *pawl.GateRepo
 	return r
 }
 
+// A runner that only names what fails, as pytest without -v, names nothing when all pass.
+func TestFlakyOfARunnerThatCounts(t *testing.T) {
+	fails := pawl.CommandResult{ExitCode: 1, Stdout: []byte("F.\n=== FAILURES ===\nFAILED test_a.py::test_flip - assert 1 == 2\n=== 1 failed, 1 passed in 0.01s ===\n")}
+	fails.Output = fails.Stdout
+	for now, want := range map[string]pawl.Verdict{"..\n=== 2 passed in 0.01s ===\n": pawl.VerdictPass, ".\n=== 1 passed in 0.01s ===\n": pawl.VerdictFail} {
+		first := MustDoubt(t, fails, nil, nil)
+		if len(first.Tests) != 1 || first.Failed != 1 {
+			t.Fatalf("the first report is %+v", first)
+		}
+		passes := pawl.CommandResult{Stdout: []byte(now), Output: []byte(now)}
+		if r := MustDoubt(t, passes, &first, nil); r.Verdict != want || (len(r.Flaky) == 1) != (want == pawl.VerdictPass) {
+			t.Errorf("%q after a failure: %s: %s, flaky %q", now, r.Verdict, r.Reason, r.Flaky)
+		}
+	}
+}
+
 // Only what fails in every run of a commit fails the gate. V-45, V-47: a flaky
 // test is no regression.
 func TestFlaky(t *testing.T) {

@@ -245,8 +245,8 @@ func wrapper(words []word) int {
 	return 0
 }
 
-// tools are the folders of a tree in which package managers put programs.
-var tools = []string{"node_modules/.bin/", "./node_modules/.bin/", ".venv/bin/", "./.venv/bin/", "venv/bin/", "./venv/bin/"}
+// tools are the folders in which systems, and of a tree package managers, put programs.
+var tools = []string{"/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/", "node_modules/.bin/", "./node_modules/.bin/", ".venv/bin/", "./.venv/bin/", "venv/bin/", "./venv/bin/"}
 
 // runner returns the runner that words[i] and those behind it start, and the index of its
 // first own argument; empty = none that is known.

@@ -47,6 +47,7 @@ func TestRead(t *testing.T) {
 		{"python3 -m unittest discover -v", nil, Unittest, "python3 -m unittest + discover -v"},
 		{"node --enable-source-maps --test --test-timeout=9 test/", nil, NodeTest, "node --enable-source-maps --test + --test-timeout=9 test/"},
 		{"npx --no-install jest --ci", nil, Jest, "npx --no-install jest + --ci"},
+		{"/usr/bin/pytest -q", nil, Pytest, "/usr/bin/pytest + -q"},
 		{"./node_modules/.bin/vitest run", nil, Vitest, "./node_modules/.bin/vitest + run"},
 		{"cargo +nightly test --workspace", nil, CargoTest, "cargo +nightly test + --workspace"},
 		{"cargo nextest run", nil, CargoNext, "cargo nextest run +"},
