@@ -83,6 +83,7 @@ func TestDataByName(t *testing.T) {
 		{"a folder with code", "shots/help.txt", tree{"test_help.py": "open(f'shots/{name}.txt')", "shots/a.py": "x = 1"}, "", []pawl.PathClass{pawl.ClassCode}},
 		{"tests beside code", "help.golden", tree{"src/lib.rs": "pub fn help() {}\n#[cfg(test)]\nmod tests { const W: &str = include_str!(\"../help.golden\"); }"}, "", []pawl.PathClass{pawl.ClassSupport}},
 		{"code beside tests", "help.golden", tree{"src/lib.rs": "pub const H: &str = include_str!(\"../help.golden\");\n#[cfg(test)]\nmod tests {}"}, "", []pawl.PathClass{pawl.ClassCode}},
+		{"named by a test file of Rust", "docs/help.txt", tree{"tests/cli.rs": "#[test]\nfn help() { assert_eq!(help(), include_str!(\"../docs/help.txt\")); }"}, "", []pawl.PathClass{pawl.ClassSupport}},
 		{"named by a gate", "help.txt", tree{"main.py": "x = 1"}, "python main.py | diff - help.txt", []pawl.PathClass{pawl.ClassGateInput}},
 		{"read by a gate", "help.txt", tree{"main.py": "x = 1"}, "grep -q help help.txt", []pawl.PathClass{pawl.ClassCode}},
 		{"named by the script of a gate", "expected/help.txt", tree{"ci.sh": "python main.py | diff - expected/help.txt"}, "sh ci.sh", []pawl.PathClass{pawl.ClassGateInput}},
@@ -255,9 +256,9 @@ func TestRedAnyway(t *testing.T) {
 		}
 		return r
 	}
-	for want, there := range []*pawl.GateReport{report(pawl.VerdictFail, "b.TestRoot"), report(pawl.VerdictFail, "b.TestRoot", "a.TestX")} {
-		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": report(pawl.VerdictPass, "b.TestRoot")},
-			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": there}}})
+	for want, own := range []*pawl.GateReport{report(pawl.VerdictPass, "b.TestRoot", "a.TestX"), report(pawl.VerdictPass, "b.TestRoot")} {
+		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": own},
+			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": report(pawl.VerdictFail, "b.TestRoot", "a.TestX")}}})
 		if len(found) != want {
 			t.Errorf("found %+v, want %d", found, want)
 		}

@@ -162,6 +162,8 @@ func TestGo(t *testing.T) {
 		{"signature", goTests(parse), edit(parse, `Parse("1h")`, `Parse(ctx, "1h")`, "{\n\tgot, err", "{\n\tctx := context.Background()\n\tgot, err"), nil},
 		{"signature, and an assertion less", goTests(`func TestA(t *testing.T) { if Sum(2, 2) != 4 { t.Error() }; if Sum(0, 0) != 0 { t.Error() } }`),
 			goTests(`func TestA(t *testing.T) { if Sum(0, 2, 2) != 4 { t.Error() } }`), []string{"fewer_assertions TestA"}},
+		{"the same assertion once less", goTests(`func TestA(t *testing.T) { if F(2, 3) != 5 { t.Error() }; if F(2, 3) != 5 { t.Error() } }`),
+			goTests(`func TestA(t *testing.T) { if F(2, 3) != 5 { t.Error() } }`), []string{"fewer_assertions TestA"}},
 		{"no error any more", goTests(parse), edit(parse, "got, err := Parse", "got := Parse", "\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n", ""), nil},
 		{"error behind the value", goTests(`func TestA(t *testing.T) { if got := F("a", "b"); got != 330 { t.Error(got) } }`),
 			goTests(`func TestA(t *testing.T) { if got, err := F("a", "b"); got != 330 || err != nil { t.Error(got, err) } }`), nil},
