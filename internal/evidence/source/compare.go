@@ -536,6 +536,7 @@ func (f *file) lineText(n int) string {
 }
 
 func shorten(s string) string {
+	s = s[:min(len(s), 8*maxDetailLine)] // a file may be one line
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxDetailLine {
 		return strings.ToValidUTF8(s[:maxDetailLine], "") + "…"
