@@ -370,7 +370,7 @@ func (l *Loop) applyExamined(b *pawl.Examined) {
 func (s *State) applyFinding(l *Loop, body pawl.Body) {
 	switch b := body.(type) {
 	case *pawl.FindingRaised:
-		s.findings.Raise(&b.Finding)
+		s.findings.Raise(l.Ref, &b.Finding)
 	case *pawl.FindingAnswered:
 		s.findings.Answer(b)
 		if b.Gate == "" {
@@ -392,7 +392,11 @@ func (d *draft) raise(ref pawl.LoopRef, b *pawl.Examined) *pawl.Examined {
 			for i, name := range f.Tests {
 				f.Tests[i] = brief.Cut(name, 80)
 			}
+			whole := len(b.Found) <= pawl.MaxFindings && len(f.Tests) < maxFindingTests
 			d.emit(ref, &pawl.FindingRaised{Finding: f, Evidence: b.Evidence})
+			if parts := d.s.findings.Parts(ref, &f); whole && d.s.Loop(ref).Parent == 0 && len(parts) > 0 {
+				d.emit(ref, &pawl.FindingAnswered{ID: id, Accepted: true, Gate: gateEvidence, Why: brief.Cut("what it consists of is accepted: "+strings.Join(parts, ", "), 160)})
+			}
 		}
 		if !slices.Contains(c.Findings, id) {
 			c.Findings = append(c.Findings, id)

@@ -30,7 +30,7 @@ import (
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
-// For evidence: [runs ON:GATE…] [remark=TEXT] [finds KIND:PATH…]; the gates that run for it are the
+// For evidence: [runs ON:GATE…] [remark=TEXT] [finds KIND:PATH[#TEST+TEST]…]; the gates that run for it are the
 // subjects expected GATE and reverted GATE.
 // For anything: breaks [CODE], hangs.
 type rule struct {
@@ -277,7 +277,11 @@ func (s *script) examined(f *pawl.Effect, do *pawl.Examine, r *rule) *pawl.Exami
 		case strings.HasPrefix(word, "remark="):
 			b.Remarks = append(b.Remarks, r.value("remark"))
 		case ok && finds:
-			b.Found = append(b.Found, pawl.Finding{Kind: pawl.FindingKind(kind), Path: path, Text: "it changed", Print: brief.Fingerprint(word)})
+			found := pawl.Finding{Kind: pawl.FindingKind(kind), Path: path, Text: "it changed", Print: brief.Fingerprint(word)}
+			if at, tests, named := strings.Cut(path, "#"); named {
+				found.Path, found.Tests = at, strings.Split(tests, "+")
+			}
+			b.Found = append(b.Found, found)
 		case ok && !looked:
 			b.Runs = append(b.Runs, pawl.FurtherRun{On: pawl.Tree(kind), Commit: do.Commit + "-" + pawl.CommitHash(kind), Gates: []string{path}, Reason: "tests changed"})
 		}

@@ -27,6 +27,8 @@ type Entry struct {
 	Kind  pawl.FindingKind
 	Path  string // cut
 	Print uint64
+	Loop  pawl.LoopRef // in whose candidate it was first
+	Tests []uint64     // fingerprints of the tests' names, as the event has them
 
 	Answered bool
 	Accepted bool
@@ -39,11 +41,43 @@ type Entry struct {
 // Next returns the ID of the next finding.
 func (g *Ledger) Next() string { return pawl.FindingID(g.n + 1) }
 
-// Raise records the next finding.
-func (g *Ledger) Raise(f *pawl.Finding) {
+// Raise records the next finding, in the candidate of a loop.
+func (g *Ledger) Raise(of pawl.LoopRef, f *pawl.Finding) {
 	g.n++
 	kept := g.entries[max(0, len(g.entries)-maxEntries+1):]
-	g.entries = append(slices.Clone(kept), Entry{ID: f.ID, Kind: f.Kind, Path: brief.Cut(f.Path, maxPath), Print: f.Print})
+	g.entries = append(slices.Clone(kept), Entry{ID: f.ID, Kind: f.Kind, Path: brief.Cut(f.Path, maxPath), Print: f.Print, Loop: of, Tests: testsOf(f)})
+}
+
+func testsOf(f *pawl.Finding) []uint64 {
+	var all []uint64
+	for _, name := range f.Tests {
+		all = append(all, brief.Fingerprint(name))
+	}
+	return all
+}
+
+// Parts returns the ids of the findings that a finding consists of: of its kind and path, in candidates of
+// other loops, which together are about all of its tests. All of these that are kept must be accepted;
+// else, and of a finding about no test, there are none.
+func (g *Ledger) Parts(of pawl.LoopRef, f *pawl.Finding) []string {
+	var ids []string
+	covered := map[uint64]bool{}
+	for _, e := range g.entries {
+		if e.Kind != f.Kind || e.Path != brief.Cut(f.Path, maxPath) || e.Loop == of {
+			continue
+		}
+		if !e.Accepted {
+			return nil
+		}
+		ids = append(ids, e.ID)
+		for _, t := range e.Tests {
+			covered[t] = true
+		}
+	}
+	if len(f.Tests) == 0 || slices.ContainsFunc(testsOf(f), func(t uint64) bool { return !covered[t] }) {
+		return nil
+	}
+	return ids
 }
 
 // Answer records the answer to a finding.
