@@ -79,7 +79,7 @@ type StartFlags struct {
 	AllowMissingGate  []string  `json:"allow_missing_gate,omitempty" word:"NAME" doc:"leave out the gate NAME if its program is not installed; may be repeated"`
 	Evidence          *string   `json:"evidence,omitempty" key:"evidence.mode" word:"MODE" doc:"who answers for changes of what gates look at: a MODE strict (you), review (the reviewer) or off"`
 	HeldOut           *string   `json:"held_out,omitempty" word:"DIR" doc:"judge the result by the checks in DIR too, which the agent never sees: DIR/*.sh with DIR/overlay, or a Harbor task"`
-	HeldOutFeedback   *string   `json:"held_out_feedback,omitempty" word:"WHAT" doc:"WHAT the agent is told of held-out checks that fail: none (only that they do), names (which, by default) or full (their output too)"`
+	HeldOutFeedback   *string   `json:"held_out_feedback,omitempty" word:"WHAT" doc:"WHAT the agent reads about held-out checks that fail: none (only that they do), names (which, by default) or full (their output too)"`
 	AllowPath         []string  `json:"allow_path,omitempty" word:"PATH" doc:"let the work change this PATH, although it configures CI, editors, hooks or agents, such as .github; may be repeated"`
 }
 

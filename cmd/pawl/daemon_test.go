@@ -37,7 +37,7 @@ func newYard(t *testing.T, bin string) *yard {
 	t.Helper()
 	home := t.TempDir()
 	y := &yard{t: t, bin: bin, home: home, env: []string{
-		"PATH=" + toolFolder(t, append(tools, "sleep")...), "HOME=" + home,
+		"PATH=" + toolFolder(t, tools...), "HOME=" + home,
 		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost",
