@@ -51,7 +51,7 @@ func TestRunWithCheats(t *testing.T) {
 				calls = append(calls, runCall(t, c.Shell))
 			}
 			calls = append(calls, runCall(t, "echo an attempt >notes.txt"))
-			v := newVictim(t, pawlProgram(t), attempts(calls, []string{runCall(t, eco.Mend)}), eco.Files, "make the answer right", "--recipe", "taskloop", "--require-green", "--gate", "tests="+eco.Gate)
+			v := newVictim(t, pawlProgram(t), attempts(calls, []string{runCall(t, eco.Mend)}), eco.Files, "make the answer right", "--evidence", "off", "--recipe", "taskloop", "--require-green", "--gate", "tests="+eco.Gate)
 			v.env = append(v.env, toolchains()...)
 			v.finish(t)
 			var judged []string

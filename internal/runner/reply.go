@@ -197,7 +197,9 @@ func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, arg
 		if cited, err = r.sourcesOf(ctx, job); err != nil {
 			return nil, "", err
 		}
-		about.Sources = cited
+		if job.Settings.Evidence != "" { // a run of an earlier version goes on as it began
+			about.Sources = cited
+		}
 		if about.Goal, about.Findings, err = cited.asked(); err != nil {
 			return nil, "", err
 		}

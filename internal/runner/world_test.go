@@ -107,7 +107,7 @@ func MustWorldIn(tb testing.TB, box *sandbox.Box, files map[string]string) *worl
 		Temp: func(pawl.RunID) (string, error) { return temp, nil },
 	}
 	w.job = driver.Job{
-		Run: runID, Started: &pawl.RunStarted{Base: w.base}, Settings: &pawl.Settings{}, Recipe: &pawl.Recipe{Name: "taskloop"},
+		Run: runID, Started: &pawl.RunStarted{Base: w.base}, Settings: &pawl.Settings{Evidence: pawl.EvidenceReview}, Recipe: &pawl.Recipe{Name: "taskloop"},
 		Workspace: runID,
 		Blob:      func(ctx context.Context, h pawl.Hash) ([]byte, error) { return w.log.Blob(ctx, runID, h) },
 		Live: func(text string) {
