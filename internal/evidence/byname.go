@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"regexp"
@@ -73,21 +72,19 @@ var compares = regexp.MustCompile(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\
 // inGates returns those of the paths that commands of gates name which compare files, or the scripts that these
 // run.
 func (s *Survey) inGates(paths []string) []string {
-	var texts [][]byte
+	var texts []string
 	for _, g := range s.c.Gates {
-		texts = append(texts, []byte(g.Command))
+		texts = append(texts, g.Command)
 	}
 	for _, name := range s.classes.Named() {
 		if s.classes.Of(name) == pawl.ClassGateInput {
-			texts = append(texts, s.c.Read(name, true))
+			texts = append(texts, string(s.c.Read(name, true)))
 		}
 	}
-	texts = slices.DeleteFunc(texts, func(text []byte) bool { return !compares.Match(text) })
+	texts = slices.DeleteFunc(texts, func(text string) bool { return !compares.MatchString(text) })
 	folders := s.dataFolders(paths)
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
-		return !slices.ContainsFunc(texts, func(text []byte) bool {
-			return namesFile(text, path.Base(p)) || folders[p] != "" && namesFolder(text, folders[p])
-		})
+		return !slices.ContainsFunc(texts, func(text string) bool { return names(text, p, folders[p]) })
 	})
 }
 
@@ -125,23 +122,15 @@ func (s *Survey) dataFolders(paths []string) map[string]string {
 }
 
 // namesFolder reports whether a string in a text has the name of a folder in it.
-func namesFolder(text []byte, name string) bool {
+func namesFolder(text, name string) bool {
 	const around = "\"'`/"
-	for from := 0; ; {
-		i := bytes.Index(text[from:], []byte(name))
-		if i < 0 {
-			return false
-		}
-		i += from
-		if end := i + len(name); i > 0 && end < len(text) && strings.IndexByte(around, text[i-1]) >= 0 && strings.IndexByte(around, text[end]) >= 0 {
-			return true
-		}
-		from = i + 1
-	}
+	return contains(text, name, func(before, after string) bool {
+		return before != "" && after != "" && strings.IndexByte(around, before[len(before)-1]) >= 0 && strings.IndexByte(around, after[0]) >= 0
+	})
 }
 
-// search returns which of the paths are named, by their last part or their folder, in those files of the
-// base that match, of each of which part returns what counts.
+// search returns which of the paths are named, by their last part or their folder, in the files of the base
+// that match. Only what part returns of a file is searched.
 func (s *Survey) search(paths []string, match func(string) bool, part func(string, []byte) []byte) map[string]bool {
 	files := slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !match(p) })
 	if len(paths) == 0 {
@@ -151,9 +140,9 @@ func (s *Survey) search(paths []string, match func(string) bool, part func(strin
 	found, size := map[string]bool{}, 0
 	s.c.Contents(files, func(in string, text []byte) bool {
 		size += len(text)
-		text = part(in, text)
+		searched := string(part(in, text))
 		for _, p := range paths {
-			if !found[p] && p != in && (namesFile(text, path.Base(p)) || folders[p] != "" && namesFolder(text, folders[p])) {
+			if !found[p] && p != in && names(searched, p, folders[p]) {
 				found[p] = true
 			}
 		}
@@ -162,20 +151,16 @@ func (s *Survey) search(paths []string, match func(string) bool, part func(strin
 	return found
 }
 
+// names reports whether a text names a file by the last part of its path, or by a folder of data, if there is one.
+func names(text, p, folder string) bool {
+	return namesFile(text, path.Base(p)) || folder != "" && namesFolder(text, folder)
+}
+
 // namesFile reports whether a text has a name in it that is not a part of a longer one.
-func namesFile(text []byte, name string) bool {
-	for from := 0; ; {
-		i := bytes.Index(text[from:], []byte(name))
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(name)
-		if (i == 0 || !isName(text[i-1])) && (end == len(text) || !isName(text[end])) {
-			return true
-		}
-		from = i + 1
-	}
+func namesFile(text, name string) bool {
+	return contains(text, name, func(before, after string) bool {
+		return !endsInName(before) && (after == "" || !isName(after[0]))
+	})
 }
 
 // findStandIns notes the added files that tests may find in place of others: a module in a folder of tests
@@ -204,8 +189,9 @@ func (s *Survey) findStandIns() {
 	size := 0
 	s.c.Contents(slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !s.holdsTests(p) }), func(in string, text []byte) bool {
 		size += len(text)
+		lines := importLine.FindAll(text, -1)
 		for _, p := range support {
-			imported[p] = imported[p] || moduleLanguage(in) == moduleLanguage(p) && imports(text, moduleName(p))
+			imported[p] = imported[p] || moduleLanguage(in) == moduleLanguage(p) && imports(lines, moduleName(p))
 		}
 		return size < maxSearched
 	})
@@ -252,23 +238,13 @@ func moduleName(p string) string {
 // importLine matches lines of Python and JavaScript that import something.
 var importLine = regexp.MustCompile(`(?m)^.*\b(?:import|from|require|import_module|patch)\b.*$`)
 
-// imports reports whether a source imports a module of this name.
-func imports(text []byte, name string) bool {
-	for _, line := range importLine.FindAll(text, -1) {
-		for from := 0; ; {
-			i := bytes.Index(line[from:], []byte(name))
-			if i < 0 {
-				break
-			}
-			i += from
-			end := i + len(name)
-			if (i == 0 || !isWord(line[i-1])) && (end == len(line) || !isWord(line[end])) {
-				return true
-			}
-			from = i + 1
-		}
-	}
-	return false
+// imports reports whether lines that import something name a module.
+func imports(lines [][]byte, name string) bool {
+	return slices.ContainsFunc(lines, func(line []byte) bool {
+		return contains(string(line), name, func(before, after string) bool {
+			return (before == "" || !isWord(before[len(before)-1])) && (after == "" || !isWord(after[0]))
+		})
+	})
 }
 
 func isWord(c byte) bool { return isName(c) && c != '.' && c != '-' }
@@ -276,7 +252,7 @@ func isWord(c byte) bool { return isName(c) && c != '.' && c != '-' }
 // sourceRoots are folders that are on the path of a language, or not, as a project is laid out.
 var sourceRoots = []string{"src/", "lib/", "python/", "app/"}
 
-// moduleOf returns what a module is imported as, as a path.
+// moduleOf returns the path by which a module is imported, without the folder of sources that it is in.
 func moduleOf(p string) string {
 	for _, root := range sourceRoots {
 		if rest, ok := strings.CutPrefix(p, root); ok {
@@ -292,7 +268,8 @@ func moduleOf(p string) string {
 	return path.Join(dir, name)
 }
 
-// namesake returns a file of the base that the candidate still has and that is imported as an added one is.
+// namesake returns a file that base and candidate have and that is imported by the same path as an added one;
+// empty = there is none.
 func (s *Survey) namesake(added string) string {
 	as := moduleOf(added)
 	for _, p := range s.c.Paths() {

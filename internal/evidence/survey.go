@@ -306,14 +306,20 @@ const minMention = 3
 
 // mentions reports whether a text has a name in it that is not a part of a longer one.
 func mentions(text, name string) bool {
-	for rest, from := text, 0; ; {
-		i := strings.Index(rest[from:], name)
+	return contains(text, name, func(before, after string) bool {
+		return !strings.HasSuffix(before, "/") && !endsInName(before) && !startsWithName(after)
+	})
+}
+
+// contains reports whether a name is in a text where what stands before and after it fits.
+func contains(text, name string, fits func(before, after string) bool) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
 		if i < 0 {
 			return false
 		}
 		i += from
-		before, after := rest[:i], rest[i+len(name):]
-		if !strings.HasSuffix(before, "/") && !endsInName(before) && !startsWithName(after) {
+		if fits(text[:i], text[i+len(name):]) {
 			return true
 		}
 		from = i + 1

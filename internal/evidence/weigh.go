@@ -136,20 +136,33 @@ func (w *weighing) isGone(c *source.Change) bool {
 
 // stillPasses reports whether a test of the base that a source names passes on the candidate's code.
 func (w *weighing) stillPasses(test string) bool {
-	passed := false
-	for _, there := range w.r.On[pawl.TreeExpected] {
-		passed = passed || len(there.Tests) == 0 && there.Verdict == pawl.VerdictPass
-		for _, t := range there.Tests {
+	there := w.r.On[pawl.TreeExpected]
+	if passed, named := passes(there, test); named {
+		return passed
+	}
+	for _, r := range there {
+		if len(r.Tests) == 0 && r.Verdict == pawl.VerdictPass {
+			return true
+		}
+	}
+	return false
+}
+
+// passes reports whether a test that a source names passed in reports, and none of its name did anything
+// else; named is false if no report names it.
+func passes(reports map[string]*pawl.GateReport, test string) (passed, named bool) {
+	for _, r := range reports {
+		for _, t := range r.Tests {
 			if !slices.Contains(namesOf(t.Name), test) {
 				continue
 			}
 			if t.Status != pawl.TestPass {
-				return false
+				return false, true
 			}
-			passed = true
+			passed, named = true, true
 		}
 	}
-	return passed
+	return passed, named
 }
 
 // files returns the changed files of the base that have a test of this name. If several do, those
@@ -529,7 +542,7 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 func (w *weighing) sources() {
 	for _, c := range w.changes {
 		switch {
-		case c.Sometimes && w.runs(c.Test):
+		case c.Sometimes && w.ran(c.Test):
 			w.remark("test %q of %s is skipped under another condition than on the base; here it ran", c.Test, c.Path)
 			continue
 		case c.Kind == pawl.FindRemovedTest && (w.named || !w.isGone(&c)), c.Kind == pawl.FindExpectation && !w.static, w.lost[c.Test]:
@@ -544,20 +557,9 @@ func (w *weighing) sources() {
 	}
 }
 
-// runs reports whether a test that a source names passed, and none of the name did anything else.
-func (w *weighing) runs(test string) bool {
-	passed := false
-	for _, own := range w.r.Own {
-		for _, t := range own.Tests {
-			if !slices.Contains(namesOf(t.Name), test) {
-				continue
-			}
-			if t.Status != pawl.TestPass {
-				return false
-			}
-			passed = true
-		}
-	}
+// ran reports whether a test that a source names passed on the candidate.
+func (w *weighing) ran(test string) bool {
+	passed, _ := passes(w.r.Own, test)
 	return passed
 }
 

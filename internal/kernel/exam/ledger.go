@@ -56,9 +56,9 @@ func testsOf(f *pawl.Finding) []uint64 {
 	return all
 }
 
-// Parts returns the ids of the findings that a finding consists of: of its kind and path, in candidates of
-// other loops, which together are about all of its tests. All of these that are kept must be accepted;
-// else, and of a finding about no test, there are none.
+// Parts returns the ids of the findings that a finding consists of: those of its kind and path in candidates of
+// other loops, if all of them are accepted and together they are about all of its tests. It returns nil
+// otherwise, and for a finding about no test.
 func (g *Ledger) Parts(of pawl.LoopRef, f *pawl.Finding) []string {
 	var ids []string
 	covered := map[uint64]bool{}
