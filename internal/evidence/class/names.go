@@ -139,11 +139,17 @@ var wrappers = []string{"exec", "eval", "command", "builtin", "env", "nice", "io
 // readers are given files that they look at and do not run: what a gate greps is what it judges, and not
 // what it judges by. Programs that compare files are none of them.
 var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo", "ls", "test", "[", "grep", "egrep", "fgrep", "rg", "head", "tail", "wc",
-	"sed", "awk", "jq", "stat", "find", "sort", "uniq", "cut", "tr", "printf", "mv", "mkdir", "touch"}
+	"sed", "awk", "jq", "stat", "find", "sort", "uniq", "cut", "tr", "printf", "mv", "mkdir", "touch",
+	"pip", "pip3", "pip-compile", "pip-sync"}
 
 // setUpOptions name a file that is loaded before tests.
-var setUpOptions = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
+var setUpOptions = []string{"--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
 	"--globalSetup", "--test-global-setup", "--helper", "--file"}
+
+// requirers load what their option -r names before tests. Elsewhere it means other things: pip reads
+// requirements, and grep looks into folders.
+var requirers = []string{"node", "nodejs", "tsx", "ts-node", "mocha", "ts-mocha", "electron-mocha", "mochapack", "jasmine", "tape", "nyc", "c8", "cucumber", "cucumber-js",
+	"ruby", "rspec", "rake"}
 
 var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
 
@@ -180,7 +186,7 @@ func (u *uses) command(words []string, at place) {
 		case strings.HasPrefix(w, "-") && w != "-":
 			var taken int
 			if taken = u.option(at, w, rest, program); taken < 0 { // a module is run
-				state, taken = atOperand, 1
+				state, taken, program = atOperand, 1, rest[0]
 			}
 			i += taken
 		case state != atScript && assignment.MatchString(w):
@@ -195,6 +201,9 @@ func (u *uses) command(words []string, at place) {
 			state, program = atScript, name
 		case state == atProgram && !u.program(at, name, rest) && looksLikeFile(w) || state == atScript:
 			u.operand(at, w, !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh", program)
+			if state == atProgram {
+				program = name
+			}
 			state = atOperand
 		case state == atProgram:
 			state, program = atOperand, name
@@ -283,7 +292,7 @@ func (u *uses) option(at place, w string, rest []string, program string) int {
 	}
 	taken := btoi(!joined && len(rest) > 0)
 	switch {
-	case slices.Contains(setUpOptions, key):
+	case slices.Contains(setUpOptions, key), key == "-r" && (slices.Contains(requirers, program) || slices.Contains(scriptRunners, program)):
 		if isRelative(value) {
 			u.resolve(at, value, usedSetUp)
 		}
@@ -292,7 +301,7 @@ func (u *uses) option(at place, w string, rest []string, program string) int {
 		u.add(u.scripts, value)
 		u.file(at, "package.json", usedRun)
 		return taken
-	case key == "-m" && !joined && (strings.HasPrefix(program, "py") || program == "coverage" || program == "run"):
+	case key == "-m" && taken > 0 && (strings.HasPrefix(program, "py") || program == "coverage" || program == "run"):
 		u.module(at, value)
 		return -1
 	case joined:

@@ -44,6 +44,7 @@ func TestCommands(t *testing.T) {
 		"python scripts/test.py --fast":  "scripts/test.py",
 		"python3 -u scripts/test.py":     "scripts/test.py",
 		"python -m scripts.test":         "scripts/test.py",
+		"python -m":                      "",
 		"python -m pytest tests app.py":  "",
 		"pytest tests/test_a.py::test_x": "",
 		"FOO=1 ./check.sh":               "check.sh",
@@ -132,6 +133,16 @@ func TestFollow(t *testing.T) {
 			"install scripts", "npm ci && go test ./...",
 			map[string]string{"package.json": `{"scripts": {"postinstall": "node patch.js", "build": "node build.js"}}`, "patch.js": "", "build.js": ""},
 			"patch.js", "",
+		},
+		{
+			"-r of programs that load what it names", "node_modules/.bin/mocha -r ./a.js && bundle exec rspec -r ./b.rb && npm test -- -r ./c.js && NODE_ENV=test npx tape -r d.js 'test/*.js'",
+			map[string]string{"a.js": "", "b.rb": "", "c.js": "", "d.js": "", "package.json": `{"scripts": {"test": "mocha"}}`},
+			"", "a.js b.rb c.js d.js",
+		},
+		{
+			"-r of other programs", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt -r needed.txt && uv pip install -r requirements.txt && pip-compile -r a.in && python -m pip install -r needed.txt && cp -r golden.d to.d && grep -r ./a.txt",
+			map[string]string{"requirements.txt": "", "needed.txt": "", "a.in": "", "golden.d": "", "to.d": "", "a.txt": ""},
+			"", "",
 		},
 		{
 			"scripts by pattern", "npx run-s 'lint:*'",
