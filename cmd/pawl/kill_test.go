@@ -218,11 +218,20 @@ func (v *victim) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// pawl runs another command in the victim's repository.
+// pawl runs another command in the victim's repository. One that does not end prints the
+// stacks of its goroutines, so that the test says where it waits.
 func (v *victim) pawl(args ...string) (string, error) {
-	cmd := exec.Command(v.bin, args...)
-	cmd.Dir, cmd.Env = v.repo, v.env
+	const limit = 15 * time.Minute
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, v.bin, args...)
+	cmd.Dir, cmd.Env = v.repo, append(slices.Clone(v.env), "GOTRACEBACK=all")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("pawl %s did not end within %s: %w", strings.Join(args, " "), limit, err)
+	}
 	return string(out), err
 }
 

@@ -122,7 +122,7 @@ answers:
 	script.WriteString(`  - when: {step: implement}
     calls: [{submit_result: {summary: done}}]
   - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README, notes.txt, package.json, go.mod, pyproject.toml, Cargo.toml]}], summary: fine}}]
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [README, notes.txt, package.json, go.mod, pyproject.toml, Cargo.toml, requirements.txt]}], summary: fine}}]
 `)
 	return script.String()
 }
