@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strconv"
 	"time"
@@ -308,6 +309,12 @@ type Command struct {
 	Keep int
 	// Progress receives output as it comes; it may be nil and may drop.
 	Progress func([]byte)
+	// Input is what the command reads on its standard input; nil = nothing. It is closed when the
+	// command has ended.
+	Input io.ReadCloser
+	// Stdout receives standard output as it comes, all of it, and then neither Progress nor the
+	// result has any; nil = they have it. While it blocks, so does the command.
+	Stdout io.Writer
 }
 
 // Limits of commands.
@@ -322,7 +329,8 @@ type CommandResult struct {
 	// Output is standard output and standard error as they came, cut to Keep
 	// with a line that says how many bytes are missing. It is valid UTF-8.
 	Output []byte
-	// Stdout is standard output alone, cut to 16 MiB: reports are read from it.
+	// Stdout is standard output alone, cut to 16 MiB: reports are read from it. It is empty if
+	// a Stdout of the command's own received it.
 	Stdout []byte
 	// Dropped is how many bytes were cut from Output.
 	Dropped int64

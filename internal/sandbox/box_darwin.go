@@ -108,9 +108,17 @@ func (r *profiledRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandR
 	if r.box.confined {
 		argv = append([]string{seatbeltPath, "-p", seatbelt(r.d)}, argv...)
 	}
-	out := newCapture(cmd.Keep, cmd.Progress)
+	out := newCapture(&cmd)
+	input, endInput, err := openInput(cmd.Input)
+	if err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	defer endInput()
 	g := &processGroup{cmd: exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...), ended: make(chan struct{})}
 	g.cmd.Dir, g.cmd.Env = r.d.Dir, r.d.Variables(cmd.Env)
+	if input != nil {
+		g.cmd.Stdin = input
+	}
 	g.cmd.Stdout, g.cmd.Stderr = stream{out, true}, stream{out, false}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	g.cmd.WaitDelay = drainDelay

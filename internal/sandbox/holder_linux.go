@@ -57,8 +57,13 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 	if err != nil {
 		return pawl.CommandResult{}, err
 	}
-	out := newCapture(cmd.Keep, cmd.Progress)
-	p, err := h.command(r, cmd, out)
+	out := newCapture(&cmd)
+	input, endInput, err := openInput(cmd.Input)
+	if err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	defer endInput()
+	p, err := h.command(r, cmd, input, out)
 	if err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
@@ -429,7 +434,7 @@ func received(rights []byte) (net.Listener, error) {
 // command starts a command in the room. Bubblewrap's options go through a descriptor,
 // so that they are not in the process list and have no length limit, and bwrap
 // itself starts with an empty environment: a variable of the command cannot act on it.
-func (h *holder) command(r *heldRoom, cmd pawl.Command, out *capture) (*process, error) {
+func (h *holder) command(r *heldRoom, cmd pawl.Command, input *os.File, out *capture) (*process, error) {
 	options := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--new-session", "--cap-drop", "ALL", "--json-status-fd", "3",
@@ -447,7 +452,7 @@ func (h *holder) command(r *heldRoom, cmd pawl.Command, out *capture) (*process,
 	}
 	defer file.Close()
 	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(&r.limits, r.d.Own).Args(shell(cmd)...)...)
-	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file)
+	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, input, stream{out, true}, stream{out, false}, file)
 	if err != nil {
 		return nil, err
 	}
@@ -468,11 +473,16 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		return nil, err
 	}
 	defer description.Close()
-	if input == nil {
+	switch {
+	case input == nil:
 		if input, err = os.Open(os.DevNull); err != nil {
 			return nil, err
 		}
 		defer input.Close()
+	case s.Room && h.box.uid != 0: // who opens /dev/stdin needs rights to the pipe
+		if err := input.Chown(h.box.uid, h.box.uid); err != nil {
+			return nil, err
+		}
 	}
 	p = &process{holder: h, done: make(chan struct{}), refused: bounded{limit: 4096}, drain: drainDelay}
 	if !s.Room {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"unicode/utf8"
+
+	"pawl"
 )
 
 // stdoutLimit is how many bytes of standard output alone are kept.
@@ -26,10 +28,12 @@ type capture struct {
 	// and a progress function that blocks never blocks result.
 	sending  sync.Mutex
 	progress func([]byte)
+
+	sink io.Writer // receives standard output instead of stdout; nil = there is none
 }
 
-func newCapture(keep int, progress func([]byte)) *capture {
-	return &capture{headSize: keep / 2, tailSize: keep - keep/2, progress: progress}
+func newCapture(cmd *pawl.Command) *capture {
+	return &capture{headSize: cmd.Keep / 2, tailSize: cmd.Keep - cmd.Keep/2, progress: cmd.Progress, sink: cmd.Stdout}
 }
 
 // stream is one of the two output streams of a command.
@@ -42,6 +46,10 @@ var _ io.Writer = stream{}
 
 func (s stream) Write(p []byte) (int, error) {
 	c := s.capture
+	if s.alone && c.sink != nil {
+		_, _ = c.sink.Write(p) // what it does not take is lost, and the command goes on
+		return len(p), nil
+	}
 	c.mu.Lock()
 	c.add(p)
 	if s.alone {

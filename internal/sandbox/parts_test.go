@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"pawl"
 )
 
 // What is kept never exceeds the limit, is the head and the tail of what came,
@@ -18,7 +20,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 			rapid.SliceOfN(rapid.Byte(), 0, 40),
 			rapid.Map(rapid.StringN(0, 20, 40), func(s string) []byte { return []byte(s) }),
 		)).Draw(t, "pieces")
-		c := newCapture(keep, nil)
+		c := newCapture(&pawl.Command{Keep: keep})
 		for _, p := range pieces {
 			stream{c, true}.Write(p)
 			if held := len(c.head) + len(c.tail); held > keep/2+2*(keep-keep/2) {

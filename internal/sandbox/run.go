@@ -5,11 +5,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"sync"
 	"time"
 
 	"pawl"
 )
+
+// openInput returns the end of a pipe from which a command reads what from has, and what ends
+// that; nil if there is nothing to read. After end, from is closed and no longer read.
+func openInput(from io.ReadCloser) (reader *os.File, end func(), err error) {
+	if from == nil {
+		return nil, func() {}, nil
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		_ = from.Close()
+		return nil, nil, err
+	}
+	var fed sync.WaitGroup
+	fed.Go(func() {
+		_, _ = io.Copy(writer, from) // a command need not read all of it
+		_ = writer.Close()
+	})
+	return reader, func() {
+		_ = reader.Close() // so that a copy that waits for the command ends
+		_ = from.Close()   // and one that waits for more
+		fed.Wait()
+	}, nil
+}
 
 // running is a command that runs.
 type running interface {

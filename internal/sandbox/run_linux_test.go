@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -57,6 +58,58 @@ func TestRunWords(t *testing.T) {
 			t.Errorf("output %q, want %q", got, want)
 		}
 	})
+}
+
+// A command can be talked to while it runs.
+func TestInput(t *testing.T) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		t.Run("Conversation", func(t *testing.T) {
+			reader, writer := io.Pipe()
+			said := make(chan string)
+			cmd := pawl.Command{Shell: `while read -r line; do echo "heard $line"; echo aside >&2; done`, Input: reader, Stdout: lines(said)}
+			go func() {
+				defer writer.Close()
+				for _, line := range []string{"one", "two"} {
+					fmt.Fprintln(writer, line)
+					if got := <-said; got != "heard "+line+"\n" {
+						t.Errorf("it said %q to %q", got, line)
+					}
+				}
+			}()
+			result := MustRun(t, MustRoom(t, box), cmd)
+			if result.ExitCode != 0 || len(result.Stdout) > 0 || string(result.Output) != "aside\naside\n" {
+				t.Errorf("got %+v", result)
+			}
+		})
+		t.Run("NotRead", func(t *testing.T) {
+			reader, writer := io.Pipe()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := writer.Write(make([]byte, 1<<20)) // more than a pipe holds
+				failed <- err
+			}()
+			if result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "exec <&-; echo done", Input: reader}); string(result.Stdout) != "done\n" {
+				t.Errorf("got %+v", result)
+			}
+			if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+				t.Errorf("who writes to a command that has ended gets %v", err)
+			}
+		})
+		t.Run("NoMore", func(t *testing.T) { // the command ends while more may come
+			reader, _ := io.Pipe()
+			if result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "echo done", Input: reader}); string(result.Stdout) != "done\n" {
+				t.Errorf("got %+v", result)
+			}
+		})
+	})
+}
+
+// lines is a writer that sends what is written to it.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }
 
 func TestRunMissing(t *testing.T) {

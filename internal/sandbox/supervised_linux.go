@@ -37,12 +37,18 @@ func (r *supervisedRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.Comman
 	if helper.IsSupervised() {
 		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeInternal, "run command: this program does not call helper.Run")
 	}
-	out := newCapture(cmd.Keep, cmd.Progress)
+	out := newCapture(&cmd)
+	input, endInput, err := openInput(cmd.Input)
+	if err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	defer endInput()
 	o := &owner{
 		program: r.box.program,
 		argv:    append([]string{r.box.name, helper.SuperviseWord}, shell(cmd)...),
 		env:     append(r.d.Variables(cmd.Env), helper.SupervisedMark+"=1"),
 		dir:     r.d.Dir,
+		input:   input,
 		out:     out,
 	}
 	if err := o.start(ctx, out); err != nil {
@@ -63,6 +69,7 @@ type owner struct {
 	argv    []string
 	env     []string
 	dir     string
+	input   *os.File // nil = there is none
 	out     *capture
 
 	cmd     *exec.Cmd
@@ -83,6 +90,9 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 	o.cmd.Args = o.argv
 	o.cmd.Env = o.env
 	o.cmd.Dir = o.dir
+	if o.input != nil {
+		o.cmd.Stdin = o.input
+	}
 	o.cmd.Stdout = stream{out, true}
 	o.cmd.Stderr = stream{out, false}
 	o.cmd.ExtraFiles = []*os.File{writer}
