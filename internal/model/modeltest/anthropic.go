@@ -25,13 +25,13 @@ func anthropicProblem(kind, message string) string {
 }
 
 type anthropicRequest struct {
-	Model     string           `json:"model"`
-	MaxTokens int              `json:"max_tokens"`
-	Stream    bool             `json:"stream"`
-	System    []anthropicBlock `json:"system"`
+	Model     string `json:"model"`
+	MaxTokens int    `json:"max_tokens"`
+	Stream    bool   `json:"stream"`
+	System    parts  `json:"system"`
 	Messages  []struct {
-		Role    pawl.MessageRole  `json:"role"`
-		Content []json.RawMessage `json:"content"`
+		Role    pawl.MessageRole `json:"role"`
+		Content parts            `json:"content"`
 	} `json:"messages"`
 	Tools []struct {
 		Name         string          `json:"name"`
@@ -46,18 +46,18 @@ type cacheControl struct {
 }
 
 type anthropicBlock struct {
-	Type         string           `json:"type"`
-	Text         string           `json:"text"`
-	ID           string           `json:"id"`
-	Name         string           `json:"name"`
-	Input        json.RawMessage  `json:"input"`
-	ToolUseID    string           `json:"tool_use_id"`
-	Content      []anthropicBlock `json:"content"`
-	IsError      bool             `json:"is_error"`
-	CacheControl *cacheControl    `json:"cache_control"`
+	Type         string          `json:"type"`
+	Text         string          `json:"text"`
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Input        json.RawMessage `json:"input"`
+	ToolUseID    string          `json:"tool_use_id"`
+	Content      parts           `json:"content"`
+	IsError      bool            `json:"is_error"`
+	CacheControl *cacheControl   `json:"cache_control"`
 }
 
-func decodeMessages(body []byte) (pawl.ModelRequest, error) {
+func decodeMessages(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	var in anthropicRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return pawl.ModelRequest{}, err
@@ -72,7 +72,11 @@ func decodeMessages(body []byte) (pawl.ModelRequest, error) {
 			marks++
 		}
 	}
-	for _, b := range in.System {
+	for _, raw := range in.System {
+		var b anthropicBlock
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return req, err
+		}
 		req.System += b.Text
 		mark(b.CacheControl)
 	}
@@ -89,7 +93,7 @@ func decodeMessages(body []byte) (pawl.ModelRequest, error) {
 			}
 			mark(b.CacheControl)
 			block := b.block(raw)
-			if block.Kind == pawl.BlockOpaque && i == len(m.Content)-1 {
+			if block.Kind == pawl.BlockOpaque && i == len(m.Content)-1 && !foreign {
 				return req, errors.New("the final block in an assistant message cannot be thinking")
 			}
 			message.Blocks = append(message.Blocks, block)
@@ -98,6 +102,9 @@ func decodeMessages(body []byte) (pawl.ModelRequest, error) {
 	}
 	if marks > 4 {
 		return req, fmt.Errorf("%d blocks have cache_control, 4 at most may", marks)
+	}
+	if foreign {
+		return req, nil
 	}
 	return req, errors.Join(checkTools(req.Tools), checkConversation(req.Messages))
 }
@@ -109,11 +116,7 @@ func (b anthropicBlock) block(raw json.RawMessage) pawl.Block {
 	case "tool_use":
 		return pawl.Block{Kind: pawl.BlockToolUse, CallID: b.ID, Tool: b.Name, Args: b.Input}
 	case "tool_result":
-		text := ""
-		for _, part := range b.Content {
-			text += part.Text
-		}
-		return pawl.Block{Kind: pawl.BlockToolResult, CallID: b.ToolUseID, Text: text, IsError: b.IsError}
+		return pawl.Block{Kind: pawl.BlockToolResult, CallID: b.ToolUseID, Text: b.Content.text(), IsError: b.IsError}
 	}
 	return pawl.Block{Kind: pawl.BlockOpaque, Opaque: raw, Provider: "anthropic"}
 }

@@ -40,7 +40,7 @@ type chatRequest struct {
 
 type chatMessage struct {
 	Role       string `json:"role"`
-	Content    string `json:"content"`
+	Content    parts  `json:"content"`
 	ToolCallID string `json:"tool_call_id"`
 	Reasoning  string `json:"reasoning_content"`
 	ToolCalls  []struct {
@@ -53,13 +53,13 @@ type chatMessage struct {
 	} `json:"tool_calls"`
 }
 
-func decodeChat(body []byte) (pawl.ModelRequest, error) {
+func decodeChat(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	var in chatRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return pawl.ModelRequest{}, err
 	}
 	req := pawl.ModelRequest{Model: in.Model, MaxOutput: in.MaxTokens + in.MaxCompletionTokens}
-	if !in.Stream || !in.StreamOptions.IncludeUsage || in.Model == "" || (in.MaxTokens > 0) == (in.MaxCompletionTokens > 0) {
+	if !foreign && (!in.Stream || !in.StreamOptions.IncludeUsage || in.Model == "" || (in.MaxTokens > 0) == (in.MaxCompletionTokens > 0)) {
 		return req, errors.New("stream, stream_options.include_usage, model and one output limit must be set")
 	}
 	for _, t := range in.Tools {
@@ -67,8 +67,11 @@ func decodeChat(body []byte) (pawl.ModelRequest, error) {
 	}
 	for i, m := range in.Messages {
 		if m.Role == "system" && i == 0 {
-			req.System = m.Content
+			req.System = m.Content.text()
 			continue
+		}
+		if foreign && (m.Role == "system" || m.Role == "developer") {
+			m.Role = "user"
 		}
 		role, blocks, err := m.blocks()
 		if err != nil {
@@ -81,12 +84,15 @@ func decodeChat(body []byte) (pawl.ModelRequest, error) {
 		last := &req.Messages[len(req.Messages)-1]
 		last.Blocks = append(last.Blocks, blocks...)
 	}
+	if foreign {
+		return req, nil
+	}
 	return req, errors.Join(checkTools(req.Tools), checkConversation(req.Messages))
 }
 
 func (m chatMessage) blocks() (role pawl.MessageRole, blocks []pawl.Block, err error) {
 	if m.Role == "tool" {
-		return pawl.RoleUser, []pawl.Block{result(m.ToolCallID, m.Content)}, nil
+		return pawl.RoleUser, []pawl.Block{result(m.ToolCallID, m.Content.text())}, nil
 	}
 	if m.Role != "user" && m.Role != "assistant" {
 		return "", nil, fmt.Errorf("unknown role %q", m.Role)
@@ -95,8 +101,8 @@ func (m chatMessage) blocks() (role pawl.MessageRole, blocks []pawl.Block, err e
 		raw := json.RawMessage(mustJSON(map[string]string{"reasoning_content": m.Reasoning}))
 		blocks = append(blocks, pawl.Block{Kind: pawl.BlockOpaque, Opaque: raw, Provider: "openai-chat"})
 	}
-	if m.Content != "" {
-		blocks = append(blocks, pawl.Block{Kind: pawl.BlockText, Text: m.Content})
+	if text := m.Content.text(); text != "" {
+		blocks = append(blocks, pawl.Block{Kind: pawl.BlockText, Text: text})
 	}
 	for _, c := range m.ToolCalls {
 		if c.Type != "function" {

@@ -78,6 +78,35 @@ func checkTools(tools []pawl.ToolSpec) error {
 	return nil
 }
 
+// parts is what protocols have as a list of parts or, in short, as one text.
+type parts []json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *parts) UnmarshalJSON(data []byte) error {
+	var text *string
+	if json.Unmarshal(data, &text) == nil {
+		if *p = nil; text != nil && *text != "" {
+			*p = parts{json.RawMessage(mustJSON(map[string]string{"type": "text", "text": *text}))}
+		}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]json.RawMessage)(p))
+}
+
+// text returns the texts of the parts, one after the other.
+func (p parts) text() string {
+	text := ""
+	for _, raw := range p {
+		var part struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &part) == nil {
+			text += part.Text
+		}
+	}
+	return text
+}
+
 // mustJSON marshals what always can be.
 func mustJSON(v any) string {
 	b, err := json.Marshal(v)

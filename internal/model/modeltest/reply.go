@@ -15,6 +15,7 @@ const (
 	Anthropic Wire = "anthropic" // POST /v1/messages
 	Responses Wire = "responses" // POST /v1/responses
 	Chat      Wire = "chat"      // POST /v1/chat/completions
+	Gemini    Wire = "gemini"    // POST /v1beta/models/…:streamGenerateContent
 )
 
 // Reply is what the server says to one request. The zero value is an empty,

@@ -47,24 +47,24 @@ type responseRequest struct {
 type responseItem struct {
 	Type      string           `json:"type"`
 	Role      pawl.MessageRole `json:"role"`
-	Content   json.RawMessage  `json:"content"`
+	Content   parts            `json:"content"`
 	CallID    string           `json:"call_id"`
 	Name      string           `json:"name"`
 	Arguments string           `json:"arguments"`
-	Output    string           `json:"output"`
+	Output    parts            `json:"output"`
 }
 
-func decodeResponse(body []byte) (pawl.ModelRequest, error) {
+func decodeResponse(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	var in responseRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return pawl.ModelRequest{}, err
 	}
 	req := pawl.ModelRequest{Model: in.Model, System: in.Instructions, MaxOutput: in.MaxOutput}
-	if !in.Stream || in.Model == "" || in.MaxOutput <= 0 || in.Store == nil || *in.Store {
+	if !foreign && (!in.Stream || in.Model == "" || in.MaxOutput <= 0 || in.Store == nil || *in.Store) {
 		return req, errors.New("stream, model and max_output_tokens must be set, and store be false")
 	}
 	for _, t := range in.Tools {
-		if t.Type != "function" || t.Strict == nil || *t.Strict {
+		if !foreign && (t.Type != "function" || t.Strict == nil || *t.Strict) {
 			return req, errors.New("a tool is no function, or strict")
 		}
 		req.Tools = append(req.Tools, pawl.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Parameters})
@@ -81,6 +81,9 @@ func decodeResponse(body []byte) (pawl.ModelRequest, error) {
 		last := &req.Messages[len(req.Messages)-1]
 		last.Blocks = append(last.Blocks, block)
 	}
+	if foreign {
+		return req, nil
+	}
 	return req, errors.Join(checkTools(req.Tools), checkConversation(req.Messages))
 }
 
@@ -91,13 +94,15 @@ func decodeItem(raw json.RawMessage) (pawl.MessageRole, pawl.Block, error) {
 	}
 	switch item.Type {
 	case "", "message":
-		var text string
-		err := json.Unmarshal(item.Content, &text)
-		return item.Role, pawl.Block{Kind: pawl.BlockText, Text: text}, err
+		role := item.Role
+		if role != pawl.RoleAssistant { // developers speak as the user does
+			role = pawl.RoleUser
+		}
+		return role, pawl.Block{Kind: pawl.BlockText, Text: item.Content.text()}, nil
 	case "function_call":
 		return pawl.RoleAssistant, pawl.Block{Kind: pawl.BlockToolUse, CallID: item.CallID, Tool: item.Name, Args: json.RawMessage(item.Arguments)}, nil
 	case "function_call_output":
-		return pawl.RoleUser, result(item.CallID, item.Output), nil
+		return pawl.RoleUser, result(item.CallID, item.Output.text()), nil
 	}
 	return pawl.RoleAssistant, pawl.Block{Kind: pawl.BlockOpaque, Opaque: raw, Provider: "openai-responses"}, nil
 }

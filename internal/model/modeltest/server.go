@@ -17,6 +17,8 @@ import (
 // what [Handler.Received] tells, so that many conversations can share it. The
 // fields must not change while it serves.
 type Handler struct {
+	// Wire is the protocol that the server speaks; empty means all of them, each at its own path,
+	// with clients that are not ours: it demands of their requests only what it needs to read them.
 	Wire Wire
 	// Answer says what to reply. It is called concurrently.
 	Answer func(pawl.ModelRequest) Reply
@@ -69,9 +71,9 @@ func (e event) reaches(p Point) bool {
 
 // protocol is what differs between the wires.
 type protocol struct {
-	path   string
+	path   string                   // of requests; what a client asks for may follow "…"
 	key    func(http.Header) string // the key a request carries
-	decode func(body []byte) (pawl.ModelRequest, error)
+	decode func(body []byte, foreign bool) (pawl.ModelRequest, error)
 	render func(req pawl.ModelRequest, r Reply) []event
 	// problem is an error body; kind is the provider's word for it.
 	problem func(kind, message string) string
@@ -84,8 +86,35 @@ func (w Wire) protocol() protocol {
 		return anthropicProtocol()
 	case Responses:
 		return responsesProtocol()
+	case Gemini:
+		return geminiProtocol()
 	}
 	return chatProtocol()
+}
+
+// protocol returns what is spoken at a path.
+func (h *Handler) protocol(path string) protocol {
+	if h.Wire != "" {
+		return h.Wire.protocol()
+	}
+	for _, w := range []Wire{Anthropic, Responses, Gemini} {
+		if p := w.protocol(); p.serves(path) {
+			return p
+		}
+	}
+	return Chat.protocol()
+}
+
+// asked returns what a path asks for, where the protocol has that there.
+func (p protocol) asked(path string) string {
+	before, after, _ := strings.Cut(p.path, "…")
+	return strings.TrimSuffix(strings.TrimPrefix(path, before), after)
+}
+
+// serves reports whether a path is that of the protocol's model calls.
+func (p protocol) serves(path string) bool {
+	before, after, any := strings.Cut(p.path, "…")
+	return path == p.path || any && strings.HasPrefix(path, before) && strings.HasSuffix(path, after)
 }
 
 // inform answers which models there are, or that the key is valid.
@@ -111,7 +140,7 @@ func (h *Handler) inform(w http.ResponseWriter, r *http.Request, p protocol) {
 
 // ServeHTTP answers one request. One that calls no model is not kept.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := h.Wire.protocol()
+	p := h.protocol(r.URL.Path)
 	if r.Method == http.MethodGet && (r.URL.Path == "/v1/models" || r.URL.Path == "/v1/key") {
 		h.inform(w, r, p)
 		return
@@ -122,12 +151,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	got := Received{Header: r.Header.Clone(), Body: body}
 	switch {
-	case r.Method != http.MethodPost || r.URL.Path != p.path:
+	case r.Method != http.MethodPost || !p.serves(r.URL.Path):
 		got.Problem = fmt.Errorf("%s %s is not POST %s", r.Method, r.URL.Path, p.path)
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		got.Problem = errors.New("the content type is not application/json")
 	default:
-		got.Request, got.Problem = p.decode(body)
+		got.Request, got.Problem = p.decode(body, h.Wire == "")
+		if got.Request.Model == "" { // it is in the path
+			got.Request.Model = p.asked(r.URL.Path)
+		}
 	}
 	h.mu.Lock()
 	h.received = append(h.received, got)
