@@ -66,6 +66,8 @@ var rules = []rule{
 	{"internal/document/loopfolder", []string{"internal/view", "internal/artifact"}, "the folders of loops are made of events; they can be made again"},
 	{"internal/message", []string{"internal/view", "internal/artifact", "internal/plain"}, "messages are made of events, the same for every wire"},
 	{"internal/model/...", []string{"internal/model/..."}, "adapters do not know each other"},
+	{"internal/delegate/delegatetest", []string{"internal/room", "internal/sandbox", "internal/sandbox/helper"}, "tests of agents run programs in a room as it is"},
+	{"internal/delegate/...", []string{"internal/delegate/exchange", "internal/model/wire"}, "an agent is driven by what it prints: its room is given to it, and agents do not know each other"},
 	{"internal/tool/...", []string{"internal/tool/...", "internal/tasks", "internal/artifact", "internal/secret"}, "adapters do not know each other"},
 	{"internal/gate/suite", []string{"internal/gate/report", "internal/gate/pattern"}, "what a test runner is told follows from a command and the files of a tree: it runs nothing"},
 	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},

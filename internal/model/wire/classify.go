@@ -117,6 +117,19 @@ func classify(status int, header http.Header, body []byte, now time.Time) *pawl.
 	return e
 }
 
+// Told types an error of a provider that somebody else met and tells of: its HTTP status, 0 = there
+// was none, and a text, which may have the provider's own JSON somewhere in it.
+func Told(status int, text string) *pawl.ModelError {
+	e := classify(status, nil, []byte(text), time.Now())
+	if i := strings.IndexByte(text, '{'); i >= 0 && json.Valid([]byte(text[i:])) {
+		e = classify(status, nil, []byte(text[i:]), time.Now())
+	} else if p := (problem{message: text}); kindOf(status, p) != kindOf(status, problem{}) {
+		e.Kind = kindOf(status, p)
+	}
+	e.Message = Clean(cmp.Or(strings.TrimSpace(text), e.Message), "")
+	return e
+}
+
 // kindOf looks first for what the status alone does not tell.
 func kindOf(status int, p problem) pawl.ModelErrorKind {
 	switch {

@@ -1,0 +1,300 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"pawl"
+	"pawl/internal/delegate/exchange"
+	"pawl/internal/model/wire"
+)
+
+// Agent implements [pawl.Agent].
+type Agent struct {
+	// Argv starts it, as a server of the protocol on its standard input and output.
+	Argv []string
+	// Env are variables for it.
+	Env []string
+	// Login is the id of the way in which it is to log in if it wants to be told; empty = it knows.
+	Login string
+	// Meta goes with each new session: settings that are the agent's own.
+	Meta json.RawMessage
+	// Modes are the names of its modes of permission, by what it may do: empty = none is set, and
+	// what it asks is answered by what the turn allows.
+	Modes map[pawl.AgentAccess]string
+}
+
+// Turn implements [pawl.Agent].
+func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, tell func(pawl.AgentUpdate)) (pawl.AgentReply, error) {
+	s := &session{agent: a, turn: &turn, dir: room.Dir()}
+	ended, err := exchange.Run(ctx, room, exchange.Program{Argv: a.Argv, Env: a.Env}, turn.Limits, tell, s.speak)
+	return s.end(ended, err)
+}
+
+// session is what a turn has seen so far.
+type session struct {
+	agent *Agent
+	turn  *pawl.AgentTurn
+	dir   string
+	x     *exchange.Exchange
+	conn  *conn
+
+	mu     sync.Mutex // guards what follows
+	reply  pawl.AgentReply
+	text   strings.Builder // the message that is being said
+	saying pawl.UpdateKind
+	begun  bool // the prompt was sent: what comes before is an older session's
+	calls  map[string]*toolCall
+	stop   string // why the turn ended
+	gone   bool   // it ended before it answered
+	usage  pawl.Usage
+	cost   pawl.Micros // of the session
+	priced bool
+}
+
+// speak opens the session, says what is to be said and waits until the turn has ended.
+func (s *session) speak(x *exchange.Exchange) error {
+	s.x, s.conn, s.calls = x, newConn(x), make(map[string]*toolCall)
+	s.conn.notify, s.conn.answer = s.hear, s.answer
+	var listening sync.WaitGroup
+	listening.Go(s.conn.listen)
+	err := s.converse()
+	s.flush()
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-x.Done(): // the exchange knows why
+		listening.Wait()
+	default:
+	}
+	return err
+}
+
+// converse is the part of a turn that waits for answers.
+func (s *session) converse() error {
+	var hello initialized
+	err := s.conn.call("initialize", map[string]any{
+		"protocolVersion":    1,
+		"clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": false, "writeTextFile": false}, "terminal": false},
+		"clientInfo":         map[string]string{"name": "pawl", "title": "Pawl", "version": "1"},
+	}, &hello)
+	if err != nil {
+		return s.typed("initialize", err)
+	}
+	if hello.Version != 1 {
+		return &pawl.ModelError{Kind: pawl.ModelBadRequest, Unsent: true, Message: fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, and Pawl speaks version 1", hello.Version)}
+	}
+	s.set(func(r *pawl.AgentReply) { r.Version = hello.Info.Version })
+	if err := s.open(&hello); err != nil {
+		return err
+	}
+	s.begin()
+	prompt := s.turn.Prompt
+	if s.turn.System != "" && s.turn.Session == "" {
+		prompt = s.turn.System + "\n\n" + prompt
+	}
+	var done struct {
+		Stop  string    `json:"stopReason"`
+		Usage *acpUsage `json:"usage"`
+	}
+	if err := s.conn.call("session/prompt", map[string]any{"sessionId": s.name(), "prompt": []any{map[string]string{"type": "text", "text": prompt}}}, &done); err != nil {
+		return s.typed("session/prompt", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = done.Stop
+	if done.Usage != nil {
+		s.usage = done.Usage.counted()
+	}
+	return nil
+}
+
+// open opens a new session or the one that goes on, and sets what is to be set in it.
+func (s *session) open(hello *initialized) error {
+	params := map[string]any{"cwd": s.dir, "mcpServers": servers(s.turn.Servers)}
+	if len(s.agent.Meta) > 0 {
+		params["_meta"] = s.agent.Meta
+	}
+	method := "session/new"
+	if s.turn.Session != "" {
+		params["sessionId"] = s.turn.Session
+		switch {
+		case hello.Agent.Session.Resume != nil:
+			method = "session/resume"
+		case hello.Agent.Load:
+			method = "session/load"
+		default:
+			return &pawl.ModelError{Kind: pawl.ModelBadRequest, Unsent: true, Message: "the agent cannot go on with a session"}
+		}
+	}
+	var opened opened
+	err := s.conn.call(method, params, &opened)
+	if e, ok := errors.AsType[*rpcError](err); ok && e.Code == codeAuth && s.login(hello) != "" {
+		if err = s.conn.call("authenticate", map[string]any{"methodId": s.login(hello)}, nil); err == nil {
+			err = s.conn.call(method, params, &opened)
+		}
+	}
+	if err != nil {
+		return s.typed(method, err)
+	}
+	s.set(func(r *pawl.AgentReply) {
+		r.Session, r.Model = cmp.Or(opened.Session, s.turn.Session), opened.Models.Current
+	})
+	if err := s.choose(&opened); err != nil {
+		return err
+	}
+	mode := s.agent.Modes[s.turn.Access]
+	for _, m := range opened.Modes.Available {
+		if mode != "" && m.ID == mode {
+			return s.typed("session/set_mode", s.conn.call("session/set_mode", map[string]any{"sessionId": s.name(), "modeId": mode}, nil))
+		}
+	}
+	return nil
+}
+
+// choose sets the model. An agent that offers a choice must offer the one that is wanted; one that
+// does not is started with it.
+func (s *session) choose(o *opened) error {
+	want := s.turn.Model
+	if want == "" {
+		return nil
+	}
+	for _, option := range o.Options {
+		if option.Category != "model" && option.ID != "model" {
+			continue
+		}
+		if option.Current == want {
+			return nil
+		}
+		return s.typed("choose the model "+want, s.conn.call("session/set_config_option", map[string]any{"sessionId": s.name(), "configId": option.ID, "value": want}, nil))
+	}
+	if len(o.Models.Available) == 0 || o.Models.Current == want {
+		return nil
+	}
+	return s.typed("choose the model "+want, s.conn.call("session/set_model", map[string]any{"sessionId": s.name(), "modelId": want}, nil))
+}
+
+// login returns how the agent is to log in: as it was configured, if the agent knows that.
+func (s *session) login(hello *initialized) string {
+	for _, m := range hello.Logins {
+		if m.ID == s.agent.Login {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// servers returns MCP servers as the protocol has them.
+func servers(list []pawl.AgentServer) []any {
+	out := []any{}
+	for _, s := range list {
+		out = append(out, map[string]any{"name": s.Name, "command": s.Argv[0], "args": append([]string{}, s.Argv[1:]...), "env": []any{}})
+	}
+	return out
+}
+
+// typed types the failure of a request.
+func (s *session) typed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errGone) {
+		s.mu.Lock()
+		s.gone = true
+		s.mu.Unlock()
+	}
+	e, ok := errors.AsType[*rpcError](err)
+	if !ok {
+		return &pawl.ModelError{Kind: pawl.ModelNetwork, Message: what + ": " + err.Error()}
+	}
+	text := e.Error()
+	typed := wire.Told(statusOf(e), text)
+	switch {
+	case e.Code == codeAuth:
+		typed.Kind = pawl.ModelAuth
+	case what != "session/prompt" && typed.Kind == pawl.ModelOverloaded: // its own trouble
+		typed.Kind = pawl.ModelBadRequest
+	}
+	typed.Unsent = what != "session/prompt"
+	return typed
+}
+
+// statusOf returns the HTTP status that an error of an agent's provider tells of; 0 = none.
+func statusOf(e *rpcError) int {
+	if e.Code >= 400 && e.Code < 600 {
+		return e.Code
+	}
+	var data struct {
+		Status any `json:"status"`
+		Code   any `json:"code"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+	for _, v := range []any{data.Status, data.Code} {
+		if n, ok := v.(float64); ok && n >= 400 && n < 600 {
+			return int(n)
+		}
+	}
+	for _, w := range strings.FieldsFunc(e.Message, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.Atoi(w); err == nil && len(w) == 3 && n >= 400 && n < 600 {
+			return n
+		}
+	}
+	return 0
+}
+
+// end makes the reply of what was seen.
+func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reply.Usage, s.reply.Priced = s.usage, s.priced
+	if s.priced {
+		s.reply.Cost = max(s.cost-s.turn.Spent, 0)
+	}
+	e, ok := errors.AsType[*pawl.ModelError](err)
+	if s.gone && ok && e.Kind == pawl.ModelNetwork && ended.Errors != "" {
+		err = ended.Failure(s.agent.Argv[0])
+	}
+	switch {
+	case err != nil:
+		if e, ok := errors.AsType[*pawl.ModelError](err); ok && !e.Unsent {
+			e.Used, e.Estimated = s.usage, true
+		}
+		return s.reply, err
+	case ended.Capped:
+		s.reply.Stop = pawl.AgentCapped
+	case s.stop == "refusal":
+		s.reply.Stop = pawl.AgentRefused
+	case s.stop == "max_tokens" || s.stop == "max_turn_requests":
+		s.reply.Stop = pawl.AgentTurns
+	case s.stop == "":
+		return s.reply, ended.Failure(s.agent.Argv[0])
+	default:
+		s.reply.Stop = pawl.AgentEnded
+	}
+	return s.reply, nil
+}
+
+func (s *session) set(change func(*pawl.AgentReply)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.reply)
+}
+
+func (s *session) name() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reply.Session
+}
+
+func (s *session) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
+}

@@ -1,0 +1,229 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+
+	"pawl"
+	"pawl/internal/delegate/exchange"
+	"pawl/internal/model/wire"
+)
+
+// Agent implements [pawl.Agent].
+type Agent struct {
+	// Argv starts it: the program, and what comes before our own options.
+	Argv []string
+	// Env are variables for it, such as where its provider is.
+	Env []string
+}
+
+// variables keep it from speaking to anybody but its provider, and from trying a failed model call
+// more than twice again: the run does that, and knows other models.
+var variables = []string{
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1",
+	"DISABLE_BUG_COMMAND=1", "CLAUDE_CODE_MAX_RETRIES=2", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
+	"ENABLE_TOOL_SEARCH=false", // so that our tools are in sight
+}
+
+// Tools that an agent has. The rest (subagents, the web, schedules, skills) is left out.
+const (
+	toolsToRead  = "Bash,Read,Glob,Grep"
+	toolsToWrite = "Bash,Read,Glob,Grep,Edit,Write,NotebookEdit,TodoWrite"
+)
+
+// Turn implements [pawl.Agent].
+func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, tell func(pawl.AgentUpdate)) (pawl.AgentReply, error) {
+	s := &session{turn: &turn, usage: make(map[string]pawl.Usage)}
+	p := exchange.Program{Argv: append(append([]string{}, a.Argv...), options(&turn)...), Env: append(append([]string{}, variables...), a.Env...)}
+	ended, err := exchange.Run(ctx, room, p, turn.Limits, tell, s.speak)
+	return s.end(ended, err)
+}
+
+// options returns the options of a turn.
+func options(turn *pawl.AgentTurn) []string {
+	out := []string{
+		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--include-partial-messages", "--replay-user-messages",
+		"--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands", "--no-chrome", "--permission-prompts", "none",
+	}
+	tools := toolsToWrite
+	if turn.Access == pawl.AgentReads {
+		tools = toolsToRead
+	}
+	switch {
+	case turn.Confined:
+		out = append(out, "--permission-mode", "bypassPermissions", "--allow-dangerously-skip-permissions")
+	case turn.Access == pawl.AgentReads:
+		tools = "Read,Glob,Grep"
+		out = append(out, "--permission-mode", "dontAsk")
+	default:
+		out = append(out, "--permission-mode", "acceptEdits", "--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"autoAllowBashIfSandboxed":true,"allowUnsandboxedCommands":false}}`)
+	}
+	out = append(out, "--tools", tools)
+	if turn.Model != "" {
+		out = append(out, "--model", turn.Model)
+	}
+	if turn.Session != "" {
+		out = append(out, "--resume", turn.Session)
+	}
+	if turn.System != "" {
+		out = append(out, "--append-system-prompt", turn.System)
+	}
+	if turn.Limits.Money > 0 {
+		out = append(out, "--max-budget-usd", strconv.FormatFloat(float64(turn.Limits.Money)/float64(pawl.Dollars), 'f', 6, 64))
+	}
+	servers, allowed := servers(turn.Servers)
+	if servers != "" {
+		out = append(out, "--mcp-config", servers, "--allowedTools", allowed)
+	}
+	return out
+}
+
+// servers returns the MCP servers as Claude Code is told of them, and the tools of theirs that it
+// need not ask about.
+func servers(list []pawl.AgentServer) (config, allowed string) {
+	if len(list) == 0 {
+		return "", ""
+	}
+	type server struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	all := map[string]server{}
+	var names []string
+	for _, s := range list {
+		all[s.Name] = server{"stdio", s.Argv[0], append([]string{}, s.Argv[1:]...)}
+		for _, t := range s.Tools {
+			names = append(names, toolName(s.Name, t))
+		}
+	}
+	text, _ := json.Marshal(map[string]any{"mcpServers": all}) // strings can always be encoded
+	return string(text), strings.Join(names, ",")
+}
+
+// toolName returns the name by which Claude Code knows a server's tool.
+func toolName(server, tool string) string { return "mcp__" + server + "__" + tool }
+
+// session is what a turn has seen so far.
+type session struct {
+	turn  *pawl.AgentTurn
+	reply pawl.AgentReply
+	usage map[string]pawl.Usage // by the provider's id of the message
+
+	mu   sync.Mutex // guards sent
+	sent int        // messages of Info
+
+	last *result
+}
+
+// speak says what is to be said and listens until the turn has ended.
+func (s *session) speak(x *exchange.Exchange) error {
+	if err := x.Send(say(s.turn.Prompt)); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	var passing sync.WaitGroup
+	defer passing.Wait()
+	defer close(over)
+	passing.Go(func() { s.pass(x, over) })
+	replayed := 0
+	for {
+		raw, ok := x.Line()
+		if !ok {
+			return nil // end says what that means
+		}
+		var l line
+		if json.Unmarshal(raw, &l) != nil {
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateAlive})
+			continue
+		}
+		if l.Replay {
+			replayed++
+			s.reply.Heard = max(replayed-1, 0)
+		}
+		s.hear(x, &l, raw)
+		if l.Type == "result" && s.hasHeardAll() {
+			return nil
+		}
+	}
+}
+
+// pass passes the messages of Info on.
+func (s *session) pass(x *exchange.Exchange, over <-chan struct{}) {
+	for {
+		select {
+		case text, ok := <-s.turn.Info:
+			if !ok {
+				return
+			}
+			s.mu.Lock()
+			s.sent++
+			s.mu.Unlock()
+			if x.Send(say(text)) != nil {
+				return
+			}
+		case <-over:
+			return
+		case <-x.Done():
+			return
+		}
+	}
+}
+
+func (s *session) hasHeardAll() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reply.Heard >= s.sent
+}
+
+// say is a message of the user's.
+func say(text string) any {
+	return map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": text}}
+}
+
+// end makes the reply of what was seen.
+func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
+	s.total()
+	switch {
+	case err != nil:
+		return s.reply, s.spent(err)
+	case ended.Capped:
+		s.reply.Stop = pawl.AgentCapped
+		return s.reply, nil
+	case s.last == nil:
+		return s.reply, s.spent(unfinished(ended))
+	}
+	switch r := s.last; {
+	case r.Subtype == "error_max_budget_usd":
+		s.reply.Stop = pawl.AgentCapped
+	case r.Subtype == "error_max_turns":
+		s.reply.Stop = pawl.AgentTurns
+	case r.StopReason == "refusal":
+		s.reply.Stop = pawl.AgentRefused
+	case r.IsError:
+		return s.reply, s.spent(wire.Told(r.APIStatus, r.words()))
+	default:
+		s.reply.Stop = pawl.AgentEnded
+	}
+	return s.reply, nil
+}
+
+// unfinished types why Claude Code ended without a result.
+func unfinished(ended exchange.Ended) *pawl.ModelError {
+	e := ended.Failure("claude")
+	if strings.Contains(ended.Errors, "No conversation found") {
+		e.Kind, e.Unsent = pawl.ModelBadRequest, true
+	}
+	return e
+}
+
+// spent adds to a failure what the turn had used until then.
+func (s *session) spent(err error) error {
+	if e, ok := err.(*pawl.ModelError); ok && !e.Unsent { //nolint:errorlint // it is made here or by exchange
+		e.Used, e.Estimated = s.reply.Usage, s.last == nil
+	}
+	return err
+}

@@ -1,0 +1,254 @@
+package exchange_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+	"pawl/internal/delegate/delegatetest"
+	"pawl/internal/delegate/exchange"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(delegatetest.Main(m, map[string]func(){
+		"echo": func() {
+			for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+				fmt.Println(in.Text())
+			}
+		},
+		"odd": func() {
+			fmt.Print("Loading…\n\n[1]\n{\"a\":1}\n{broken\n  {\"a\":2}  \r\n", strings.Repeat("x", 20<<20), "\n{\"a\":3}")
+		},
+		"flood": func() {
+			out := bufio.NewWriter(os.Stdout)
+			for i := range 100_000 {
+				fmt.Fprintf(out, "{\"a\":%d}\n", i)
+			}
+			out.Flush()
+		},
+		"fails": func() {
+			fmt.Println(`{"a":1}`)
+			fmt.Fprintln(os.Stderr, "no such thing")
+			os.Exit(3)
+		},
+		"stays": func() { // it has no end of its own
+			fmt.Println(`{"a":1}`)
+			<-make(chan int, 1)
+		},
+		"silent": func() {
+			fmt.Println(`{"a":1}`)
+			<-time.After(time.Hour)
+		},
+	}))
+}
+
+type message struct {
+	A int `json:"a"`
+}
+
+// read reads messages until there are no more.
+func read(t *testing.T, x *exchange.Exchange) (all []int) {
+	t.Helper()
+	for {
+		raw, ok := x.Line()
+		if !ok {
+			return all
+		}
+		var m message
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Error(err)
+		}
+		all = append(all, m.A)
+	}
+}
+
+// run runs an agent that the test program plays.
+func run(ctx context.Context, t *testing.T, agent string, limits pawl.AgentLimits, speak func(*exchange.Exchange) error) (exchange.Ended, []pawl.AgentUpdate, error) {
+	t.Helper()
+	var told delegatetest.Updates
+	ended, err := exchange.Run(ctx, delegatetest.Room(t), exchange.Program{Argv: delegatetest.Play(t, agent)}, limits, told.Tell, speak)
+	return ended, told.All(), err
+}
+
+func TestConversation(t *testing.T) {
+	ended, _, err := run(t.Context(), t, "echo", pawl.AgentLimits{}, func(x *exchange.Exchange) error {
+		for i := range 100 {
+			if err := x.Send(message{i}); err != nil {
+				return err
+			}
+			var m message
+			if raw, ok := x.Line(); !ok || json.Unmarshal(raw, &m) != nil || m.A != i {
+				return fmt.Errorf("%s came for %d", raw, i)
+			}
+		}
+		return nil
+	})
+	if err != nil || ended != (exchange.Ended{}) {
+		t.Errorf("got %+v, %v", ended, err)
+	}
+}
+
+// What is no JSON object is told of and passed over, and so is a line that nobody could want.
+func TestOddLines(t *testing.T) {
+	var got []int
+	_, told, err := run(t.Context(), t, "odd", pawl.AgentLimits{}, func(x *exchange.Exchange) error {
+		got = read(t, x)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	var notes []string
+	for _, u := range told {
+		notes = append(notes, string(u.Kind)+": "+u.Text)
+	}
+	want := []string{"note: it printed: Loading…", "note: it printed: [1]", "note: it printed: {broken", "note: a line of 20971520 bytes was left out"}
+	slices.Sort(notes)
+	slices.Sort(want)
+	if !slices.Equal(notes, want) {
+		t.Errorf("it told %q", notes)
+	}
+}
+
+// No line is lost, however many come and however slowly they are read.
+func TestFlood(t *testing.T) {
+	var got []int
+	if _, _, err := run(t.Context(), t, "flood", pawl.AgentLimits{Silence: time.Minute}, func(x *exchange.Exchange) error {
+		got = read(t, x)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 100_000 {
+		t.Fatalf("%d lines came", len(got))
+	}
+	for i, a := range got {
+		if i != a {
+			t.Fatalf("line %d is %d", i, a)
+		}
+	}
+}
+
+func TestEnds(t *testing.T) {
+	kind := func(err error) pawl.ModelErrorKind {
+		e, _ := errors.AsType[*pawl.ModelError](err)
+		if e == nil {
+			return ""
+		}
+		return e.Kind
+	}
+	t.Run("Fails", func(t *testing.T) {
+		ended, _, err := run(t.Context(), t, "fails", pawl.AgentLimits{}, func(x *exchange.Exchange) error { read(t, x); return nil })
+		if err != nil || ended.Code != 3 || ended.Errors != "no such thing" {
+			t.Errorf("got %+v, %v", ended, err)
+		}
+	})
+	t.Run("Stays", func(t *testing.T) {
+		ended, _, err := run(t.Context(), t, "stays", pawl.AgentLimits{}, func(x *exchange.Exchange) error { x.Line(); return nil })
+		if err != nil || ended.Code != -1 {
+			t.Errorf("got %+v, %v", ended, err)
+		}
+	})
+	t.Run("Silence", func(t *testing.T) {
+		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error { read(t, x); return errors.New("later") })
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 300ms") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("OpenCall", func(t *testing.T) { // it has a time of its own
+		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: time.Hour, ToolTime: 300 * time.Millisecond}, func(x *exchange.Exchange) error {
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1"})
+			read(t, x)
+			return nil
+		})
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "a tool call of the agent did not end for 300ms") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("ClosedCall", func(t *testing.T) {
+		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error {
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1"})
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "2"})
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: "2"})
+			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: "1"})
+			read(t, x)
+			return nil
+		})
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 300ms") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("Missing", func(t *testing.T) {
+		_, err := exchange.Run(t.Context(), delegatetest.Room(t), exchange.Program{Argv: []string{"no-such-agent"}}, pawl.AgentLimits{}, func(pawl.AgentUpdate) {}, func(x *exchange.Exchange) error {
+			if _, ok := x.Line(); !ok {
+				return errors.New("nothing came")
+			}
+			return nil
+		})
+		if kind(err) != pawl.ModelNoServer || !strings.Contains(err.Error(), "no-such-agent") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("Cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, err := run(ctx, t, "silent", pawl.AgentLimits{}, func(x *exchange.Exchange) error {
+			x.Line()
+			cancel()
+			read(t, x)
+			return errors.New("later")
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("Spoke", func(t *testing.T) {
+		own := errors.New("what it says makes no sense")
+		if _, _, err := run(t.Context(), t, "stays", pawl.AgentLimits{}, func(*exchange.Exchange) error { return own }); !errors.Is(err, own) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// An exchange ends when as much is used as may be, in money or in tokens.
+func TestCap(t *testing.T) {
+	price := pawl.Price{Input: 3 * pawl.Dollars, Output: 15 * pawl.Dollars}
+	million := pawl.Usage{Input: 1_000_000}
+	for _, row := range []struct {
+		name   string
+		limits pawl.AgentLimits
+		update pawl.AgentUpdate
+		capped bool
+	}{
+		{"money", pawl.AgentLimits{Money: 3 * pawl.Dollars, Price: price}, pawl.AgentUpdate{Usage: million}, true},
+		{"less money", pawl.AgentLimits{Money: 3*pawl.Dollars + 1, Price: price}, pawl.AgentUpdate{Usage: million}, false},
+		{"money by its own count", pawl.AgentLimits{Money: 2 * pawl.Dollars, Price: price}, pawl.AgentUpdate{Cost: 2 * pawl.Dollars}, true},
+		{"its own count is less", pawl.AgentLimits{Money: 2 * pawl.Dollars, Price: price}, pawl.AgentUpdate{Usage: million, Cost: pawl.Dollars}, false},
+		{"tokens", pawl.AgentLimits{Tokens: 1_000_000}, pawl.AgentUpdate{Usage: million}, true},
+		{"fewer tokens", pawl.AgentLimits{Tokens: 1_000_001}, pawl.AgentUpdate{Usage: million}, false},
+		{"no limit", pawl.AgentLimits{Price: price}, pawl.AgentUpdate{Usage: million}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.update.Kind = pawl.UpdateUsage
+			ended, _, err := run(t.Context(), t, "echo", row.limits, func(x *exchange.Exchange) error {
+				x.Tell(row.update)
+				select {
+				case <-x.Done():
+					return errors.New("later")
+				default:
+					return nil
+				}
+			})
+			if err != nil || ended.Capped != row.capped {
+				t.Errorf("got %+v, %v", ended, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"pawl"
+)
+
+// errCapped ends an exchange at its limit on money or tokens.
+var errCapped = errors.New("the limit on what the session may use was reached")
+
+// watch ends an exchange that is silent for too long or uses too much.
+type watch struct {
+	limits pawl.AgentLimits
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex // guards what follows
+	timer *time.Timer
+	open  map[string]bool // tool calls that have no result yet
+	limit time.Duration   // that the timer is set to
+}
+
+func newWatch(limits pawl.AgentLimits, cancel context.CancelCauseFunc) *watch {
+	w := &watch{limits: limits, cancel: cancel, open: make(map[string]bool)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(time.Hour, w.silent)
+	w.reset()
+	return w
+}
+
+// reset gives the agent its time again.
+func (w *watch) reset() {
+	if w.limit = w.limits.Silence; len(w.open) > 0 {
+		w.limit = w.limits.ToolTime
+	}
+	if w.limit <= 0 {
+		w.timer.Stop()
+		return
+	}
+	w.timer.Reset(w.limit)
+}
+
+func (w *watch) silent() {
+	w.mu.Lock()
+	limit, open := w.limit, len(w.open)
+	w.mu.Unlock()
+	what := "the agent sent nothing"
+	if open > 0 {
+		what = "a tool call of the agent did not end"
+	}
+	w.cancel(&pawl.ModelError{Kind: pawl.ModelTimeout, Message: fmt.Sprintf("%s for %s", what, limit)})
+}
+
+// heard says that the agent has sent something.
+func (w *watch) heard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reset()
+}
+
+// saw takes an update into account.
+func (w *watch) saw(u *pawl.AgentUpdate) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch u.Kind {
+	case pawl.UpdateCall:
+		w.open[u.Call] = true
+	case pawl.UpdateResult:
+		delete(w.open, u.Call)
+	case pawl.UpdateUsage:
+		if w.exceeds(u) {
+			w.cancel(errCapped)
+		}
+	}
+	w.reset()
+}
+
+// exceeds reports whether what was used so far is as much as the turn may use.
+func (w *watch) exceeds(u *pawl.AgentUpdate) bool {
+	cost := u.Cost
+	if cost == 0 {
+		cost = w.limits.Price.Cost(u.Usage)
+	}
+	return w.limits.Money > 0 && cost >= w.limits.Money || w.limits.Tokens > 0 && u.Usage.Total() >= w.limits.Tokens
+}
+
+func (w *watch) stop() { w.timer.Stop() }
