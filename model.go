@@ -182,6 +182,19 @@ func (u *Usage) fields(c *coder) {
 // Total returns the number of tokens processed.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, Output: u.Output + v.Output}
+}
+
+// Less returns what u has more than v; what it has less is 0.
+func (u Usage) Less(v Usage) Usage {
+	return Usage{
+		Input: max(u.Input-v.Input, 0), CacheRead: max(u.CacheRead-v.CacheRead, 0),
+		CacheWrite: max(u.CacheWrite-v.CacheWrite, 0), Output: max(u.Output-v.Output, 0),
+	}
+}
+
 // ModelDelta is a piece of a reply on its way. At most one field is set. With none it says that the
 // model has sent something that is not shown, such as a piece of a call's arguments.
 type ModelDelta struct {

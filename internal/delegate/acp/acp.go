@@ -100,17 +100,18 @@ func (s *session) converse() error {
 	if s.turn.System != "" && s.turn.Session == "" {
 		prompt = s.turn.System + "\n\n" + prompt
 	}
-	var done struct {
-		Stop  string    `json:"stopReason"`
-		Usage *acpUsage `json:"usage"`
-	}
+	var done prompted
 	if err := s.conn.call("session/prompt", map[string]any{"sessionId": s.name(), "prompt": []any{map[string]string{"type": "text", "text": prompt}}}, &done); err != nil {
 		return s.typed("session/prompt", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop = done.Stop
-	if done.Usage != nil {
+	switch tokens := done.Meta.Quota.Tokens; {
+	case s.usage != (pawl.Usage{}): // it told of each call
+	case tokens.Input > 0:
+		s.usage = pawl.Usage{Input: tokens.Input, Output: tokens.Output}
+	case done.Usage != nil:
 		s.usage = done.Usage.counted()
 	}
 	return nil
@@ -254,9 +255,7 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reply.Usage, s.reply.Priced = s.usage, s.priced
-	if s.priced {
-		s.reply.Cost = max(s.cost-s.turn.Spent, 0)
-	}
+	s.reply.Cost = s.spent()
 	e, ok := errors.AsType[*pawl.ModelError](err)
 	if s.gone && ok && e.Kind == pawl.ModelNetwork && ended.Errors != "" {
 		err = ended.Failure(s.agent.Argv[0])

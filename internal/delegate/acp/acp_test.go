@@ -153,7 +153,7 @@ var prompts = map[string]func(f *fake, id json.RawMessage){
 		update(`{"sessionUpdate":"session_info_update","title":"a title"}`)
 		update(`{"sessionUpdate":"of_next_year","content":[1,2,3]}`)
 		update(`{"sessionUpdate":"tool_call_update","toolCallId":"c9","status":"completed","rawOutput":{"output":"a result without a call"}}`)
-		update(`{"sessionUpdate":"tool_call","toolCallId":"c8","title":"never ends"}`)
+		update(`{"sessionUpdate":"tool_call","toolCallId":"c8","title":"never ends","rawInput":{"a":1}}`)
 		fmt.Println(`{"jsonrpc":"2.0","method":"session/update","params":7}`)
 		fmt.Println(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":"` + strings.Repeat("x", 20<<20) + `"}}}`)
 		say("still here")
@@ -181,6 +181,15 @@ var prompts = map[string]func(f *fake, id json.RawMessage){
 	},
 	"out": func(_ *fake, id json.RawMessage) {
 		refuse(id, `{"code":429,"message":"You exceeded your current quota, insufficient credits"}`)
+	},
+	"counts": func(_ *fake, id json.RawMessage) {
+		for range 2 {
+			update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":1000,"outputTokens":50,"cachedReadTokens":300}}}`)
+		}
+		answer(id, `{"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1}}`)
+	},
+	"sums": func(_ *fake, id json.RawMessage) {
+		answer(id, `{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":2000,"output_tokens":100}}}}`)
 	},
 	"refuses": func(_ *fake, id json.RawMessage) { answer(id, `{"stopReason":"refusal"}`) },
 	"stops":   func(_ *fake, id json.RawMessage) { answer(id, `{"stopReason":"max_turn_requests"}`) },
@@ -329,7 +338,7 @@ func TestOddAgent(t *testing.T) {
 		{Kind: pawl.UpdateNote, Text: "it printed: (node:1) Warning: something is deprecated"},
 		{Kind: pawl.UpdateCall, Call: "c9", Does: pawl.DoesOther},
 		{Kind: pawl.UpdateResult, Call: "c9", Text: "a result without a call"},
-		{Kind: pawl.UpdateCall, Call: "c8", Tool: "never ends", Does: pawl.DoesOther, Title: "never ends"},
+		{Kind: pawl.UpdateCall, Call: "c8", Tool: "never ends", Does: pawl.DoesOther, Title: "never ends", Args: json.RawMessage(`{"a":1}`)},
 		{Kind: pawl.UpdateNote, Text: "a line of 20971622 bytes was left out"},
 		{Kind: pawl.UpdateText, Text: "still here"},
 		{Kind: pawl.UpdateResult, Call: "c8", Failed: true},
@@ -344,6 +353,17 @@ func TestOddAgent(t *testing.T) {
 	}
 	if diff := cmp.Diff(append(want[:4:4], want[5:]...), got); diff != "" || len(told) != len(want) {
 		t.Errorf("updates (-want +got):\n%s", diff)
+	}
+}
+
+// What a turn has used is told in three ways.
+func TestUsage(t *testing.T) {
+	for agent, want := range map[string]pawl.Usage{
+		"talks": {Input: 1000, CacheRead: 500, Output: 50}, "counts": {Input: 2000, CacheRead: 600, Output: 100}, "sums": {Input: 2000, Output: 100},
+	} {
+		if reply, _, err := turn(t, agent, nil); err != nil || reply.Usage != want {
+			t.Errorf("%s: got %+v, %v", agent, reply, err)
+		}
 	}
 }
 

@@ -84,6 +84,23 @@ type update struct {
 		Claude struct {
 			Tool string `json:"toolName"`
 		} `json:"claudeCode"`
+		Tool  string    `json:"toolName"`
+		Usage *acpUsage `json:"usage"` // of one model call
+	} `json:"_meta"`
+}
+
+// prompted is the answer to session/prompt. What the turn has used is in the schema, or where single
+// agents have it.
+type prompted struct {
+	Stop  string    `json:"stopReason"`
+	Usage *acpUsage `json:"usage"`
+	Meta  struct {
+		Quota struct {
+			Tokens struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"quota"`
 	} `json:"_meta"`
 }
 
@@ -121,13 +138,20 @@ func (s *session) see(u *update) (out []pawl.AgentUpdate) {
 	if !s.begun {
 		return nil
 	}
+	if u.Meta.Usage != nil {
+		s.usage = s.usage.Add(u.Meta.Usage.counted())
+		out = append(out, pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: s.usage, Cost: s.spent()})
+	}
 	if kind := chunks[u.Kind]; kind != "" {
 		var block struct {
 			Text string `json:"text"`
 		}
 		_ = json.Unmarshal(u.Content, &block) // what cannot be read says nothing
+		if block.Text == "" {
+			return out
+		}
 		if s.saying != kind {
-			out = s.whole()
+			out = append(out, s.whole()...)
 		}
 		s.saying = kind
 		s.text.WriteString(block.Text)
@@ -135,7 +159,7 @@ func (s *session) see(u *update) (out []pawl.AgentUpdate) {
 	}
 	switch u.Kind {
 	case "tool_call", "tool_call_update":
-		return append(s.whole(), s.call(u)...)
+		return append(append(out, s.whole()...), s.call(u)...)
 	case "plan":
 		plan := pawl.AgentUpdate{Kind: pawl.UpdatePlan}
 		for _, e := range u.Entries {
@@ -145,11 +169,14 @@ func (s *session) see(u *update) (out []pawl.AgentUpdate) {
 	case "usage_update":
 		if u.Cost != nil && cmp.Or(u.Cost.Currency, "USD") == "USD" {
 			s.cost, s.priced = pawl.Micros(u.Cost.Amount*float64(pawl.Dollars)+0.5), true
-			return []pawl.AgentUpdate{{Kind: pawl.UpdateUsage, Usage: s.usage, Cost: max(s.cost-s.turn.Spent, 0)}}
+			return append(out, pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: s.usage, Cost: s.spent()})
 		}
 	}
-	return []pawl.AgentUpdate{{Kind: pawl.UpdateAlive}}
+	return append(out, pawl.AgentUpdate{Kind: pawl.UpdateAlive})
 }
+
+// spent returns what the turn has cost so far, by the agent's own count. That is of the whole session.
+func (s *session) spent() pawl.Micros { return max(s.cost-s.turn.Spent, 0) }
 
 // chunks are the updates that say a piece of a text.
 var chunks = map[string]pawl.UpdateKind{"agent_message_chunk": pawl.UpdateText, "agent_thought_chunk": pawl.UpdateThought}
@@ -191,13 +218,13 @@ func (s *session) call(u *update) (out []pawl.AgentUpdate) {
 		s.calls[u.Call] = c
 	}
 	c.title, c.does = cmp.Or(u.Title, c.title), cmp.Or(kinds[u.Does], c.does)
-	c.tool = cmp.Or(u.Meta.Claude.Tool, c.tool)
+	c.tool = cmp.Or(u.Meta.Claude.Tool, u.Meta.Tool, c.tool)
 	if len(u.Input) > 0 && string(u.Input) != "{}" && string(u.Input) != "null" {
 		c.args = u.Input
 	}
 	c.content(u.Content)
 	ends := u.Status == "completed" || u.Status == "failed"
-	if !c.told && (ends || u.Status == "in_progress" || u.Status == "pending" || u.Status == "") {
+	if !c.told && (ends || u.Status == "in_progress" || c.args != nil || c.diffs != nil) { // before that nobody knows what it is for
 		c.told = true
 		out = append(out, pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: u.Call, Tool: cmp.Or(c.tool, c.title), Does: cmp.Or(c.does, pawl.DoesOther), Title: c.title, Args: c.args, Diffs: c.diffs})
 	}

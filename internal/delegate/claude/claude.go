@@ -36,7 +36,7 @@ const (
 
 // Turn implements [pawl.Agent].
 func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, tell func(pawl.AgentUpdate)) (pawl.AgentReply, error) {
-	s := &session{turn: &turn, usage: make(map[string]pawl.Usage)}
+	s := &session{turn: &turn}
 	p := exchange.Program{Argv: append(append([]string{}, a.Argv...), options(&turn)...), Env: append(append([]string{}, variables...), a.Env...)}
 	ended, err := exchange.Run(ctx, room, p, turn.Limits, tell, s.speak)
 	return s.end(ended, err)
@@ -111,7 +111,8 @@ func toolName(server, tool string) string { return "mcp__" + server + "__" + too
 type session struct {
 	turn  *pawl.AgentTurn
 	reply pawl.AgentReply
-	usage map[string]pawl.Usage // by the provider's id of the message
+	// before is what earlier model calls of the turn have used, now what this one has so far.
+	before, now pawl.Usage
 
 	mu   sync.Mutex // guards sent
 	sent int        // messages of Info

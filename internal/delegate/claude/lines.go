@@ -156,16 +156,13 @@ func (s *session) hearSystem(x *exchange.Exchange, l *line, raw json.RawMessage)
 func (s *session) hearEvent(x *exchange.Exchange, l *line) {
 	switch e := &l.Event; e.Type {
 	case "message_start":
-		s.usage["now"] = e.Message.Usage.counted()
+		s.now = e.Message.Usage.counted()
 		s.tellUsage(x)
 	case "message_delta":
-		now := s.usage["now"]
-		now.Output = max(now.Output, e.Usage.Output)
-		s.usage["now"] = now
+		s.now.Output = max(s.now.Output, e.Usage.Output)
 		s.tellUsage(x)
 	case "message_stop":
-		s.usage["before"] = add(s.usage["before"], s.usage["now"])
-		delete(s.usage, "now")
+		s.before, s.now = s.used(), pawl.Usage{}
 	case "content_block_delta":
 		switch e.Delta.Type {
 		case "text_delta":
@@ -176,7 +173,7 @@ func (s *session) hearEvent(x *exchange.Exchange, l *line) {
 	}
 }
 
-func (s *session) used() pawl.Usage { return add(s.usage["before"], s.usage["now"]) }
+func (s *session) used() pawl.Usage { return s.before.Add(s.now) }
 
 func (s *session) tellUsage(x *exchange.Exchange) {
 	x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: s.used()})
@@ -190,21 +187,10 @@ func (s *session) total() {
 	}
 	var all pawl.Usage
 	for _, m := range s.last.Models {
-		all = add(all, pawl.Usage{Input: m.Input, Output: m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite})
+		all = all.Add(pawl.Usage{Input: m.Input, Output: m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite})
 	}
-	s.reply.Usage = less(all, s.turn.Used)
+	s.reply.Usage = all.Less(s.turn.Used)
 	s.reply.Cost, s.reply.Priced = max(pawl.Micros(s.last.Cost*float64(pawl.Dollars)+0.5)-s.turn.Spent, 0), true
-}
-
-func add(a, b pawl.Usage) pawl.Usage {
-	return pawl.Usage{Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite}
-}
-
-func less(a, b pawl.Usage) pawl.Usage {
-	return pawl.Usage{
-		Input: max(a.Input-b.Input, 0), Output: max(a.Output-b.Output, 0),
-		CacheRead: max(a.CacheRead-b.CacheRead, 0), CacheWrite: max(a.CacheWrite-b.CacheWrite, 0),
-	}
 }
 
 // hearMessage takes a whole part of the model's reply into account.

@@ -261,13 +261,7 @@ func (i *item) returned() pawl.AgentUpdate {
 }
 
 // used returns what the turn has used. Codex tells what all turns of its session have.
-func (s *session) used() pawl.Usage {
-	b := s.turn.Used
-	return pawl.Usage{
-		Input: max(s.all.Input-b.Input, 0), CacheRead: max(s.all.CacheRead-b.CacheRead, 0),
-		CacheWrite: max(s.all.CacheWrite-b.CacheWrite, 0), Output: max(s.all.Output-b.Output, 0),
-	}
-}
+func (s *session) used() pawl.Usage { return s.all.Less(s.turn.Used) }
 
 // end makes the reply of what was seen.
 func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
