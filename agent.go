@@ -26,7 +26,7 @@ type AgentTurn struct {
 	Model string
 	// System is what the session is about and holds for all its turns; Prompt is what is said now.
 	System, Prompt string
-	// Session is the agent's own name of the session that goes on; empty means a new one. Used and
+	// Session is the agent's own name of the session to continue; empty means a new one. Used and
 	// Spent are what its earlier turns have used: some agents tell only the sum.
 	Session string
 	Used    Usage
@@ -80,7 +80,7 @@ type AgentReply struct {
 	// Text is the last that the agent said.
 	Text string
 	Stop AgentStop
-	// Session is the agent's own name of the session, to go on with; empty = it has none.
+	// Session is the agent's own name of the session, to continue it; empty = it has none.
 	Session string
 	// Model is the model that the agent says it used; empty = it did not say.
 	Model string

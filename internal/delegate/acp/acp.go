@@ -117,7 +117,7 @@ func (s *session) converse() error {
 	return nil
 }
 
-// open opens a new session or the one that goes on, and sets what is to be set in it.
+// open opens a new session or the one to continue, and sets what is to be set in it.
 func (s *session) open(hello *initialized) error {
 	params := map[string]any{"cwd": s.dir, "mcpServers": servers(s.turn.Servers)}
 	if len(s.agent.Meta) > 0 {
@@ -132,7 +132,7 @@ func (s *session) open(hello *initialized) error {
 		case hello.Agent.Load:
 			method = "session/load"
 		default:
-			return &pawl.ModelError{Kind: pawl.ModelBadRequest, Unsent: true, Message: "the agent cannot go on with a session"}
+			return &pawl.ModelError{Kind: pawl.ModelBadRequest, Unsent: true, Message: "the agent cannot continue a session"}
 		}
 	}
 	var opened opened

@@ -253,8 +253,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// A session that goes on is loaded; what it said before is not told again, nor is what it is about.
-func TestGoesOn(t *testing.T) {
+// A session that continues is loaded; what it said before is not told again, nor is what it is about.
+func TestContinues(t *testing.T) {
 	reply, told, err := turn(t, "talks", func(_ *acp.Agent, in *pawl.AgentTurn) { in.System, in.Session = "You are in a loop.", "s1" })
 	if err != nil || !strings.Contains(reply.Text, `session/load`) || strings.Contains(reply.Text, "You are in a loop.") || reply.Session != "s1" {
 		t.Errorf("got %+v, %v", reply, err)
