@@ -559,28 +559,19 @@ func (h *holder) exec(ctx context.Context, cmd *exec.Cmd, grace time.Duration) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var input *os.File
-	var fed sync.WaitGroup
+	var from io.ReadCloser
 	if cmd.Stdin != nil {
-		reader, writer, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		defer fed.Wait()
-		defer reader.Close()
-		input = reader
-		fed.Go(func() {
-			_, _ = io.Copy(writer, cmd.Stdin) // a program need not read all of it
-			writer.Close()
-		})
+		from = io.NopCloser(cmd.Stdin)
 	}
+	input, endInput, err := openInput(from)
+	if err != nil {
+		return err
+	}
+	defer endInput()
 	argv := append([]string{cmd.Path}, cmd.Args[1:]...)
 	p, err := h.start(helper.Start{Argv: argv, Env: cmd.Env, Dir: cmd.Dir}, input, orNowhere(cmd.Stdout), orNowhere(cmd.Stderr))
 	if err != nil {
 		return err
-	}
-	if input != nil {
-		input.Close() // so that the copy ends with the program
 	}
 	select {
 	case <-p.done:
