@@ -27,7 +27,6 @@ func geminiProblem(kind, message string) string {
 
 type geminiPart struct {
 	Text     string `json:"text"`
-	Thought  bool   `json:"thought"`
 	Function *struct {
 		ID   string          `json:"id"`
 		Name string          `json:"name"`

@@ -71,6 +71,9 @@ func decodeResponse(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	}
 	for _, raw := range in.Input {
 		role, block, err := decodeItem(raw)
+		if foreign && role != pawl.RoleAssistant { // developers speak as the user does
+			role = pawl.RoleUser
+		}
 		if err != nil {
 			return req, err
 		}
@@ -94,11 +97,7 @@ func decodeItem(raw json.RawMessage) (pawl.MessageRole, pawl.Block, error) {
 	}
 	switch item.Type {
 	case "", "message":
-		role := item.Role
-		if role != pawl.RoleAssistant { // developers speak as the user does
-			role = pawl.RoleUser
-		}
-		return role, pawl.Block{Kind: pawl.BlockText, Text: item.Content.text()}, nil
+		return item.Role, pawl.Block{Kind: pawl.BlockText, Text: item.Content.text()}, nil
 	case "function_call":
 		return pawl.RoleAssistant, pawl.Block{Kind: pawl.BlockToolUse, CallID: item.CallID, Tool: item.Name, Args: json.RawMessage(item.Arguments)}, nil
 	case "function_call_output":

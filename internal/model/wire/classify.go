@@ -96,15 +96,7 @@ func (p problem) mentions(phrases ...string) bool {
 // contradict each other, and gateways pass one provider's words through
 // another's protocol, so there is one list for all.
 func classify(status int, header http.Header, body []byte, now time.Time) *pawl.ModelError {
-	p := parseProblem(body)
-	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
-	switch {
-	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, status >= 300 && status < 400: // no later try is answered otherwise
-	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
-		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now))
-	default:
-		e.Wait = RetryAfter(header, now)
-	}
+	e := typed(status, header, parseProblem(body), now)
 	switch {
 	case e.Message != "":
 	case status >= 300 && status < 400:
@@ -120,13 +112,25 @@ func classify(status int, header http.Header, body []byte, now time.Time) *pawl.
 // Told types an error of a provider that somebody else met and tells of: its HTTP status, 0 = there
 // was none, and a text, which may have the provider's own JSON somewhere in it.
 func Told(status int, text string) *pawl.ModelError {
-	e := classify(status, nil, []byte(text), time.Now())
+	p := problem{message: text}
 	if i := strings.IndexByte(text, '{'); i >= 0 && json.Valid([]byte(text[i:])) {
-		e = classify(status, nil, []byte(text[i:]), time.Now())
-	} else if p := (problem{message: text}); kindOf(status, p) != kindOf(status, problem{}) {
-		e.Kind = kindOf(status, p)
+		p = parseProblem([]byte(text[i:]))
 	}
-	e.Message = Clean(cmp.Or(strings.TrimSpace(text), e.Message), "")
+	e := typed(status, nil, p, time.Now())
+	e.Message = Clean(cmp.Or(strings.TrimSpace(text), http.StatusText(status)), "")
+	return e
+}
+
+// typed types a problem, and says how long to wait.
+func typed(status int, header http.Header, p problem, now time.Time) *pawl.ModelError {
+	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
+	switch {
+	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, status >= 300 && status < 400: // no later try is answered otherwise
+	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
+		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now))
+	default:
+		e.Wait = RetryAfter(header, now)
+	}
 	return e
 }
 
