@@ -52,7 +52,6 @@ type session struct {
 	begun  bool // the prompt was sent: what comes before is an older session's
 	calls  map[string]*toolCall
 	stop   string // why the turn ended
-	gone   bool   // it ended before it answered
 	usage  pawl.Usage
 	cost   pawl.Micros // of the session
 	priced bool
@@ -62,18 +61,9 @@ type session struct {
 func (s *session) speak(x *exchange.Exchange) error {
 	s.x, s.conn, s.calls = x, newConn(x), make(map[string]*toolCall)
 	s.conn.notify, s.conn.answer = s.hear, s.answer
-	var listening sync.WaitGroup
-	listening.Go(s.conn.listen)
+	go s.conn.listen() // until speak returns
 	err := s.converse()
 	s.flush()
-	if err == nil {
-		return nil
-	}
-	select {
-	case <-x.Done(): // the exchange knows why
-		listening.Wait()
-	default:
-	}
 	return err
 }
 
@@ -203,13 +193,8 @@ func servers(list []pawl.AgentServer) []any {
 
 // typed types the failure of a request.
 func (s *session) typed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, errGone) {
-		s.mu.Lock()
-		s.gone = true
-		s.mu.Unlock()
+	if err == nil || errors.Is(err, errGone) { // end says why it is gone
+		return err
 	}
 	e, ok := errors.AsType[*rpcError](err)
 	if !ok {
@@ -256,16 +241,12 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	defer s.mu.Unlock()
 	s.reply.Usage, s.reply.Priced = s.usage, s.priced
 	s.reply.Cost = s.spent()
-	e, ok := errors.AsType[*pawl.ModelError](err)
-	if s.gone && ok && e.Kind == pawl.ModelNetwork && ended.Errors != "" {
+	if errors.Is(err, errGone) {
 		err = ended.Failure(s.agent.Argv[0])
 	}
 	switch {
 	case err != nil:
-		if e, ok := errors.AsType[*pawl.ModelError](err); ok && !e.Unsent {
-			e.Used, e.Estimated = s.usage, true
-		}
-		return s.reply, err
+		return s.reply, exchange.WithUsage(err, s.usage, true)
 	case ended.Capped:
 		s.reply.Stop = pawl.AgentCapped
 	case s.stop == "refusal":

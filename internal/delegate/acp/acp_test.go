@@ -202,13 +202,11 @@ var prompts = map[string]func(f *fake, id json.RawMessage){
 func turn(t *testing.T, agent string, change func(*acp.Agent, *pawl.AgentTurn)) (pawl.AgentReply, []pawl.AgentUpdate, error) {
 	t.Helper()
 	a := &acp.Agent{Argv: delegatetest.Play(t, agent)}
-	in := pawl.AgentTurn{Prompt: "write it", Access: pawl.AgentWrites, Confined: true, Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute}}
-	if change != nil {
-		change(a, &in)
-	}
-	var told delegatetest.Updates
-	reply, err := a.Turn(t.Context(), delegatetest.Room(t), in, told.Tell)
-	return reply, told.All(), err
+	return delegatetest.Turn(t, a, func(in *pawl.AgentTurn) {
+		if change != nil {
+			change(a, in)
+		}
+	})
 }
 
 func TestTurn(t *testing.T) {
@@ -222,7 +220,7 @@ func TestTurn(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"mcpServers":[{"args":["it"],"command":"/bin/relay","env":[],"name":"pawl"}]`, `"_meta":{"x":{"y":1}}`, `session/set_model {"modelId":"m1","sessionId":"s1"}`,
-		`session/set_mode {"modeId":"free","sessionId":"s1"}`, `"text":"You are in a loop.\n\nwrite it"`, `"readTextFile":false`,
+		`session/set_mode {"modeId":"free","sessionId":"s1"}`, `"text":"You are in a loop.\n\nmend it"`, `"readTextFile":false`,
 	} {
 		if !strings.Contains(reply.Text, want) {
 			t.Errorf("it was not told %s:\n%s", want, reply.Text)

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ const (
 // Turn implements [pawl.Agent].
 func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, tell func(pawl.AgentUpdate)) (pawl.AgentReply, error) {
 	s := &session{turn: &turn}
-	p := exchange.Program{Argv: append(append([]string{}, a.Argv...), options(&turn)...), Env: append(append([]string{}, variables...), a.Env...)}
+	p := exchange.Program{Argv: slices.Concat(a.Argv, options(&turn)), Env: slices.Concat(variables, a.Env)}
 	ended, err := exchange.Run(ctx, room, p, turn.Limits, tell, s.speak)
 	return s.end(ended, err)
 }
@@ -190,12 +191,12 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	s.total()
 	switch {
 	case err != nil:
-		return s.reply, s.spent(err)
+		return s.reply, exchange.WithUsage(err, s.reply.Usage, s.last == nil)
 	case ended.Capped:
 		s.reply.Stop = pawl.AgentCapped
 		return s.reply, nil
 	case s.last == nil:
-		return s.reply, s.spent(unfinished(ended))
+		return s.reply, exchange.WithUsage(unfinished(ended), s.reply.Usage, s.last == nil)
 	}
 	switch r := s.last; {
 	case r.Subtype == "error_max_budget_usd":
@@ -205,7 +206,7 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	case r.StopReason == "refusal":
 		s.reply.Stop = pawl.AgentRefused
 	case r.IsError:
-		return s.reply, s.spent(wire.Told(r.APIStatus, r.words()))
+		return s.reply, exchange.WithUsage(wire.Told(r.APIStatus, r.words()), s.reply.Usage, s.last == nil)
 	default:
 		s.reply.Stop = pawl.AgentEnded
 	}
@@ -219,12 +220,4 @@ func unfinished(ended exchange.Ended) *pawl.ModelError {
 		e.Kind, e.Unsent = pawl.ModelBadRequest, true
 	}
 	return e
-}
-
-// spent adds to a failure what the turn had used until then.
-func (s *session) spent(err error) error {
-	if e, ok := err.(*pawl.ModelError); ok && !e.Unsent { //nolint:errorlint // it is made here or by exchange
-		e.Used, e.Estimated = s.reply.Usage, s.last == nil
-	}
-	return err
 }

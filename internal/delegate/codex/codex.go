@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ var settings = []string{
 func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, tell func(pawl.AgentUpdate)) (pawl.AgentReply, error) {
 	s := &session{turn: &turn}
 	s.reply.Session = turn.Session
-	p := exchange.Program{Argv: append(append([]string{}, a.Argv...), options(&turn, a.Settings)...), Env: a.Env}
+	p := exchange.Program{Argv: slices.Concat(a.Argv, options(&turn, a.Settings)), Env: a.Env}
 	ended, err := exchange.Run(ctx, room, p, turn.Limits, tell, s.speak)
 	return s.end(ended, err)
 }
@@ -268,11 +269,11 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	s.reply.Usage, s.reply.Stop = s.used(), pawl.AgentEnded
 	switch {
 	case err != nil:
-		return s.reply, s.spent(err)
+		return s.reply, exchange.WithUsage(err, s.reply.Usage, !s.ended)
 	case ended.Capped:
 		s.reply.Stop = pawl.AgentCapped
 	case !s.ended:
-		return s.reply, s.spent(failure(cmp.Or(s.wrong, s.last), ended))
+		return s.reply, exchange.WithUsage(failure(cmp.Or(s.wrong, s.last), ended), s.reply.Usage, !s.ended)
 	}
 	return s.reply, nil
 }
@@ -301,12 +302,4 @@ func statusIn(text string) int {
 		return 0
 	}
 	return n
-}
-
-// spent adds to a failure what the turn had used until then.
-func (s *session) spent(err error) error {
-	if e, ok := err.(*pawl.ModelError); ok && !e.Unsent { //nolint:errorlint // it is made here or by exchange
-		e.Used, e.Estimated = s.reply.Usage, !s.ended
-	}
-	return err
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,13 +77,11 @@ func TestMain(m *testing.M) {
 func turn(t *testing.T, agent string, change func(*codex.Agent, *pawl.AgentTurn)) (pawl.AgentReply, []pawl.AgentUpdate, error) {
 	t.Helper()
 	a := &codex.Agent{Argv: delegatetest.Play(t, agent)}
-	in := pawl.AgentTurn{Prompt: "mend it", Access: pawl.AgentWrites, Confined: true, Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute}}
-	if change != nil {
-		change(a, &in)
-	}
-	var told delegatetest.Updates
-	reply, err := a.Turn(t.Context(), delegatetest.Room(t), in, told.Tell)
-	return reply, told.All(), err
+	return delegatetest.Turn(t, a, func(in *pawl.AgentTurn) {
+		if change != nil {
+			change(a, in)
+		}
+	})
 }
 
 func TestTurn(t *testing.T) {

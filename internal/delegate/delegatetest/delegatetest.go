@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"pawl"
 	"pawl/internal/room"
@@ -69,6 +70,19 @@ func Room(tb testing.TB) pawl.Room {
 		tb.Fatal(err)
 	}
 	return r
+}
+
+// Turn has an agent take a turn in a room that confines nothing. Change changes what it is told, which is
+// to mend something as if it were confined; it may be nil.
+func Turn(tb testing.TB, a pawl.Agent, change func(*pawl.AgentTurn)) (pawl.AgentReply, []pawl.AgentUpdate, error) {
+	tb.Helper()
+	in := pawl.AgentTurn{Prompt: "mend it", Access: pawl.AgentWrites, Confined: true, Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute}}
+	if change != nil {
+		change(&in)
+	}
+	var told Updates
+	reply, err := a.Turn(tb.Context(), Room(tb), in, told.Tell)
+	return reply, told.All(), err
 }
 
 // Updates collects what an agent says and does.

@@ -62,6 +62,15 @@ func (e Ended) Failure(program string) *pawl.ModelError {
 	return told
 }
 
+// WithUsage adds to a failure of a turn what that had used until then. Estimated reports that the
+// agent did not tell all of it.
+func WithUsage(err error, used pawl.Usage, estimated bool) error {
+	if e, ok := errors.AsType[*pawl.ModelError](err); ok && !e.Unsent {
+		e.Used, e.Estimated = used, estimated
+	}
+	return err
+}
+
 // Exchange is a conversation with a program. Line must be called from one goroutine at a time; the
 // other methods may be called from any.
 type Exchange struct {
@@ -69,10 +78,12 @@ type Exchange struct {
 	tell   func(pawl.AgentUpdate)
 	watch  *watch
 	lines  chan []byte
+	over   chan struct{} // closed when speak has returned
 	input  *io.PipeWriter
 	noted  atomic.Int32
 	sendMu sync.Mutex // held while a line is sent
 	tellMu sync.Mutex // held while an update is told
+	silent bool       // nothing is told any more; guarded by tellMu
 }
 
 // Run runs a program in a room and calls speak, which converses with it. When speak has returned
@@ -87,13 +98,9 @@ func Run(ctx context.Context, room pawl.Room, p Program, limits pawl.AgentLimits
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	read, write := io.Pipe()
-	x := &Exchange{ctx: ctx, tell: tell, watch: newWatch(limits, cancel), lines: make(chan []byte, waiting), input: write}
+	x := &Exchange{ctx: ctx, tell: tell, watch: newWatch(limits, cancel), lines: make(chan []byte, waiting), over: make(chan struct{}), input: write}
 	defer x.watch.stop()
 	split := &splitter{line: x.receive, long: x.tooLong}
-	type end struct {
-		result pawl.CommandResult
-		err    error
-	}
 	program, quit := context.WithCancel(ctx)
 	defer quit()
 	ended := make(chan end, 1)
@@ -103,31 +110,47 @@ func Run(ctx context.Context, room pawl.Room, p Program, limits pawl.AgentLimits
 		})
 		split.close()
 		close(x.lines)
-		ended <- end{result, err}
+		ended <- end{result: result, err: err}
 	}()
 	err := speak(x)
-	x.EndInput()
-	go x.discard()
-	var e end
+	x.finish()
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
-	left := false
+	var e end
 	select {
 	case e = <-ended:
-		left = true
 	case <-ctx.Done():
-	case <-timer.C:
-	}
-	if !left {
 		quit()
 		e = <-ended
+		e.ended = true
+	case <-timer.C:
+		quit()
+		e = <-ended
+		e.ended = true
 	}
-	out := Ended{Code: e.result.ExitCode, Errors: string(bytes.TrimSpace(e.result.Output))}
-	return x.outcome(outer, out, e.result.Missing, left, e.err, err, p.Argv[0])
+	return x.outcome(outer, e, err, p.Argv[0])
+}
+
+// end is how a program ended.
+type end struct {
+	result pawl.CommandResult
+	err    error
+	ended  bool // by us
+}
+
+// finish ends what can be said and heard, and lets the program end.
+func (x *Exchange) finish() {
+	x.tellMu.Lock()
+	x.silent = true
+	x.tellMu.Unlock()
+	close(x.over)
+	x.EndInput()
+	go x.discard()
 }
 
 // outcome decides what an exchange comes to.
-func (x *Exchange) outcome(outer context.Context, out Ended, missing, left bool, ran, spoke error, program string) (Ended, error) {
+func (x *Exchange) outcome(outer context.Context, e end, spoke error, program string) (Ended, error) {
+	out := Ended{Code: e.result.ExitCode, Errors: string(bytes.TrimSpace(e.result.Output))}
 	cause := context.Cause(x.ctx)
 	limit, isLimit := errors.AsType[*pawl.ModelError](cause)
 	switch {
@@ -138,12 +161,12 @@ func (x *Exchange) outcome(outer context.Context, out Ended, missing, left bool,
 		return out, nil
 	case isLimit:
 		return out, limit
-	case missing && spoke != nil:
+	case e.result.Missing && spoke != nil:
 		return out, &pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true, Message: fmt.Sprintf("%s is not there in the room", program)}
 	case spoke != nil:
 		return out, spoke
-	case ran != nil && left:
-		return out, &pawl.ModelError{Kind: pawl.ModelNetwork, Message: ran.Error()}
+	case e.err != nil && !e.ended:
+		return out, &pawl.ModelError{Kind: pawl.ModelNetwork, Message: e.err.Error()}
 	}
 	return out, nil
 }
@@ -180,6 +203,11 @@ func (x *Exchange) discard() {
 func (x *Exchange) Line() (json.RawMessage, bool) {
 	for {
 		select {
+		case <-x.over: // also if there is more
+			return nil, false
+		default:
+		}
+		select {
 		case line, ok := <-x.lines:
 			switch {
 			case !ok:
@@ -188,6 +216,8 @@ func (x *Exchange) Line() (json.RawMessage, bool) {
 				return line, true
 			}
 			x.note("it printed: " + string(line[:min(len(line), 200)]))
+		case <-x.over:
+			return nil, false
 		case <-x.ctx.Done():
 			return nil, false
 		}
@@ -221,7 +251,9 @@ func (x *Exchange) Tell(u pawl.AgentUpdate) {
 	x.watch.saw(&u)
 	x.tellMu.Lock()
 	defer x.tellMu.Unlock()
-	x.tell(u)
+	if !x.silent {
+		x.tell(u)
+	}
 }
 
 // Done is closed when the exchange is over.

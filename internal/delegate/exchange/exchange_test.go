@@ -137,6 +137,22 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// Whatever reads on when a conversation is over hears nothing and tells nobody.
+func TestOver(t *testing.T) {
+	var told delegatetest.Updates
+	var x *exchange.Exchange
+	_, err := exchange.Run(t.Context(), delegatetest.Room(t), exchange.Program{Argv: delegatetest.Play(t, "flood")}, pawl.AgentLimits{}, told.Tell, func(now *exchange.Exchange) error {
+		x = now
+		_, ok := x.Line()
+		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: fmt.Sprint(ok)})
+		return nil
+	})
+	x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: "too late"})
+	if _, more := x.Line(); more || err != nil || len(told.All()) != 1 || told.All()[0].Text != "true" {
+		t.Errorf("there is more: %t; it told %+v, %v", more, told.All(), err)
+	}
+}
+
 func TestEnds(t *testing.T) {
 	kind := func(err error) pawl.ModelErrorKind {
 		e, _ := errors.AsType[*pawl.ModelError](err)
