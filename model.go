@@ -182,12 +182,12 @@ func (u *Usage) fields(c *coder) {
 // Total returns the number of tokens processed.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-// Add returns the sum of both.
+// Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, Output: u.Output + v.Output}
 }
 
-// Less returns what u has more than v; what it has less is 0.
+// Less returns u minus v. No count becomes negative.
 func (u Usage) Less(v Usage) Usage {
 	return Usage{
 		Input: max(u.Input-v.Input, 0), CacheRead: max(u.CacheRead-v.CacheRead, 0),

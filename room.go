@@ -309,11 +309,11 @@ type Command struct {
 	Keep int
 	// Progress receives output as it comes; it may be nil and may drop.
 	Progress func([]byte)
-	// Input is what the command reads on its standard input; nil = nothing. It is closed when the
+	// Input is the command's standard input; nil means that it is empty. Input is closed when the
 	// command has ended.
 	Input io.ReadCloser
-	// Stdout receives standard output as it comes, all of it, and then neither Progress nor the
-	// result has any; nil = they have it. While it blocks, so does the command.
+	// Stdout, if not nil, receives all standard output as it is printed, instead of Progress and the
+	// result. The command waits while a write to it blocks.
 	Stdout io.Writer
 }
 
@@ -330,7 +330,7 @@ type CommandResult struct {
 	// with a line that says how many bytes are missing. It is valid UTF-8.
 	Output []byte
 	// Stdout is standard output alone, cut to 16 MiB: reports are read from it. It is empty if
-	// a Stdout of the command's own received it.
+	// the command has a Stdout of its own.
 	Stdout []byte
 	// Dropped is how many bytes were cut from Output.
 	Dropped int64

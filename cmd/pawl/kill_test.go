@@ -218,8 +218,8 @@ func (v *victim) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// pawl runs another command in the victim's repository. One that does not end prints the
-// stacks of its goroutines, so that the test says where it waits.
+// pawl runs another command in the victim's repository. If the command does not end in time, it is
+// made to print the stacks of its goroutines.
 func (v *victim) pawl(args ...string) (string, error) {
 	const limit = 15 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -25,7 +25,7 @@ func has(req pawl.ModelRequest, tool string) bool {
 	return slices.ContainsFunc(req.Tools, func(s pawl.ToolSpec) bool { return s.Name == tool })
 }
 
-// results returns what tool calls of a conversation returned.
+// results returns the results of tool calls in a request.
 func results(req pawl.ModelRequest) (out []pawl.Block) {
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
@@ -42,7 +42,7 @@ func call(tool string, args map[string]any) modeltest.Reply {
 	return modeltest.Reply{Usage: pawl.Usage{Input: 1000, Output: 50}, Blocks: []pawl.Block{{Kind: pawl.BlockToolUse, CallID: "call_1", Tool: tool, Args: raw}}}
 }
 
-// write is a call that writes a file, with the tool that the agent has for it.
+// write returns a call that writes a file with a tool that the agent offers.
 func write(req pawl.ModelRequest, dir, name, content string) modeltest.Reply {
 	path := filepath.Join(dir, name)
 	switch {
@@ -56,8 +56,7 @@ func write(req pawl.ModelRequest, dir, name, content string) modeltest.Reply {
 	return call("write_file", map[string]any{"file_path": path, "content": content})
 }
 
-// installed are the agents that are tried, each with how it is started at the address of a provider
-// and what it is told its model is.
+// installed are the agents to test. Model is the model to ask for; empty means the agent's own choice.
 var installed = map[string]struct {
 	model string
 	make  func(t *testing.T, bin, url string) pawl.Agent
@@ -94,8 +93,8 @@ var installed = map[string]struct {
 	}},
 }
 
-// Agents as their makers ship them write a file when their model says so. PAWL_AGENTS is a folder
-// with their programs.
+// TestAgents runs real agents against a local model server. PAWL_AGENTS is the folder with their
+// programs.
 func TestAgents(t *testing.T) {
 	programs := os.Getenv("PAWL_AGENTS")
 	if programs == "" {

@@ -1,3 +1,2 @@
-// Package delegate drives coding agents that the user has installed. Below it is a package for each
-// protocol by which they are driven, and what these share: see [pawl.Agent].
+// Package delegate holds the implementations of [pawl.Agent], in one package per protocol.
 package delegate

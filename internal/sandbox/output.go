@@ -29,7 +29,7 @@ type capture struct {
 	sending  sync.Mutex
 	progress func([]byte)
 
-	sink io.Writer // receives standard output instead of stdout; nil = there is none
+	sink io.Writer // if not nil, it receives standard output, and nothing of it is kept
 }
 
 func newCapture(cmd *pawl.Command) *capture {
@@ -47,7 +47,7 @@ var _ io.Writer = stream{}
 func (s stream) Write(p []byte) (int, error) {
 	c := s.capture
 	if s.alone && c.sink != nil {
-		_, _ = c.sink.Write(p) // what it does not take is lost, and the command goes on
+		_, _ = c.sink.Write(p) // output that it refuses is lost; the command continues
 		return len(p), nil
 	}
 	c.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"pawl"
 )
 
-// openInput returns the end of a pipe from which a command reads what from has, and what ends
-// that; nil if there is nothing to read. After end, from is closed and no longer read.
+// openInput returns the end of a pipe from which a command can read what from delivers. The reader
+// is nil if from is. The caller must call end when the command has ended; it closes from.
 func openInput(from io.ReadCloser) (reader *os.File, end func(), err error) {
 	if from == nil {
 		return nil, func() {}, nil
@@ -30,8 +30,8 @@ func openInput(from io.ReadCloser) (reader *os.File, end func(), err error) {
 		_ = writer.Close()
 	})
 	return reader, func() {
-		_ = reader.Close() // so that a copy that waits for the command ends
-		_ = from.Close()   // and one that waits for more
+		_ = reader.Close() // fails a write that waits for the command
+		_ = from.Close()   // ends a read that waits for more
 		fed.Wait()
 	}, nil
 }

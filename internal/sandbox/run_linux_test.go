@@ -60,7 +60,7 @@ func TestRunWords(t *testing.T) {
 	})
 }
 
-// A command can be talked to while it runs.
+// A command can read and write while it runs.
 func TestInput(t *testing.T) {
 	both(t, func(t *testing.T, box *sandbox.Box) {
 		t.Run("Conversation", func(t *testing.T) {

@@ -69,7 +69,7 @@ type owner struct {
 	argv    []string
 	env     []string
 	dir     string
-	input   *os.File // nil = there is none
+	input   *os.File // standard input; nil means that it is empty
 	out     *capture
 
 	cmd     *exec.Cmd

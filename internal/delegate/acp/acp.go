@@ -17,16 +17,16 @@ import (
 
 // Agent implements [pawl.Agent].
 type Agent struct {
-	// Argv starts it, as a server of the protocol on its standard input and output.
+	// Argv is the program with its arguments, which must make it speak the protocol.
 	Argv []string
-	// Env are variables for it.
+	// Env are further variables, NAME=value.
 	Env []string
-	// Login is the id of the way in which it is to log in if it wants to be told; empty = it knows.
+	// Login is the id of the authentication method to use if the agent asks for one; it may be empty.
 	Login string
-	// Meta goes with each new session: settings that are the agent's own.
+	// Meta is the _meta field of requests that open a session; it may be empty.
 	Meta json.RawMessage
-	// Modes are the names of its modes of permission, by what it may do: empty = none is set, and
-	// what it asks is answered by what the turn allows.
+	// Modes are the ids of the session modes to set, by access. Without one, or if the agent does not
+	// offer it, the agent stays in its default mode.
 	Modes map[pawl.AgentAccess]string
 }
 
@@ -37,7 +37,7 @@ func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, t
 	return s.end(ended, err)
 }
 
-// session is what a turn has seen so far.
+// session is the state of a turn.
 type session struct {
 	agent *Agent
 	turn  *pawl.AgentTurn
@@ -47,9 +47,9 @@ type session struct {
 
 	mu     sync.Mutex // guards what follows
 	reply  pawl.AgentReply
-	text   strings.Builder // the message that is being said
+	text   strings.Builder // the message that is being streamed
 	saying pawl.UpdateKind
-	begun  bool // the prompt was sent: what comes before is an older session's
+	begun  bool // updates before the prompt replay an older session
 	calls  map[string]*toolCall
 	stop   string // why the turn ended
 	usage  pawl.Usage
@@ -57,7 +57,7 @@ type session struct {
 	priced bool
 }
 
-// speak opens the session, says what is to be said and waits until the turn has ended.
+// speak opens the session, sends the prompt and waits until the turn has ended.
 func (s *session) speak(x *exchange.Exchange) error {
 	s.x, s.conn, s.calls = x, newConn(x), make(map[string]*toolCall)
 	s.conn.notify, s.conn.answer = s.hear, s.answer
@@ -67,7 +67,7 @@ func (s *session) speak(x *exchange.Exchange) error {
 	return err
 }
 
-// converse is the part of a turn that waits for answers.
+// converse makes the requests of a turn, one after the other.
 func (s *session) converse() error {
 	var hello initialized
 	err := s.conn.call("initialize", map[string]any{
@@ -98,7 +98,7 @@ func (s *session) converse() error {
 	defer s.mu.Unlock()
 	s.stop = done.Stop
 	switch tokens := done.Meta.Quota.Tokens; {
-	case s.usage != (pawl.Usage{}): // it told of each call
+	case s.usage != (pawl.Usage{}): // the sum of its model calls
 	case tokens.Input > 0:
 		s.usage = pawl.Usage{Input: tokens.Input, Output: tokens.Output}
 	case done.Usage != nil:
@@ -107,7 +107,7 @@ func (s *session) converse() error {
 	return nil
 }
 
-// open opens a new session or the one to continue, and sets what is to be set in it.
+// open opens or resumes a session and sets its model and mode.
 func (s *session) open(hello *initialized) error {
 	params := map[string]any{"cwd": s.dir, "mcpServers": servers(s.turn.Servers)}
 	if len(s.agent.Meta) > 0 {
@@ -150,8 +150,8 @@ func (s *session) open(hello *initialized) error {
 	return nil
 }
 
-// choose sets the model. An agent that offers a choice must offer the one that is wanted; one that
-// does not is started with it.
+// choose sets the model, unless the agent offers no choice: such an agent gets its model from its
+// arguments.
 func (s *session) choose(o *opened) error {
 	want := s.turn.Model
 	if want == "" {
@@ -172,7 +172,7 @@ func (s *session) choose(o *opened) error {
 	return s.typed("choose the model "+want, s.conn.call("session/set_model", map[string]any{"sessionId": s.name(), "modelId": want}, nil))
 }
 
-// login returns how the agent is to log in: as it was configured, if the agent knows that.
+// login returns the id of the configured authentication method if the agent offers it, or "".
 func (s *session) login(hello *initialized) string {
 	for _, m := range hello.Logins {
 		if m.ID == s.agent.Login {
@@ -182,7 +182,7 @@ func (s *session) login(hello *initialized) string {
 	return ""
 }
 
-// servers returns MCP servers as the protocol has them.
+// servers returns the mcpServers field for MCP servers.
 func servers(list []pawl.AgentServer) []any {
 	out := []any{}
 	for _, s := range list {
@@ -191,9 +191,9 @@ func servers(list []pawl.AgentServer) []any {
 	return out
 }
 
-// typed types the failure of a request.
+// typed returns the error of a turn for the error of a request.
 func (s *session) typed(what string, err error) error {
-	if err == nil || errors.Is(err, errGone) { // end says why it is gone
+	if err == nil || errors.Is(err, errGone) { // end finds out why
 		return err
 	}
 	e, ok := errors.AsType[*rpcError](err)
@@ -205,14 +205,14 @@ func (s *session) typed(what string, err error) error {
 	switch {
 	case e.Code == codeAuth:
 		typed.Kind = pawl.ModelAuth
-	case what != "session/prompt" && typed.Kind == pawl.ModelOverloaded: // its own trouble
+	case what != "session/prompt" && typed.Kind == pawl.ModelOverloaded: // nothing was sent to a model
 		typed.Kind = pawl.ModelBadRequest
 	}
 	typed.Unsent = what != "session/prompt"
 	return typed
 }
 
-// statusOf returns the HTTP status that an error of an agent's provider tells of; 0 = none.
+// statusOf returns the HTTP status that an error of the agent mentions, or 0.
 func statusOf(e *rpcError) int {
 	if e.Code >= 400 && e.Code < 600 {
 		return e.Code
@@ -235,7 +235,7 @@ func statusOf(e *rpcError) int {
 	return 0
 }
 
-// end makes the reply of what was seen.
+// end returns the result of the turn.
 func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(delegatetest.Main(m, agents))
 }
 
-// fake is an agent that speaks the protocol, and what is not in it.
+// fake is an agent that also sends what the protocol does not have.
 type fake struct {
 	version int
 	login   bool // it wants the user to log in first
@@ -117,7 +117,7 @@ func (f *fake) serve() {
 
 const ended = `{"stopReason":"end_turn","usage":{"inputTokens":1000,"outputTokens":40,"thoughtTokens":10,"cachedReadTokens":500}}`
 
-// prompts are what the agents do when they are told something.
+// prompts are the fake agents, by what they do with a prompt.
 var prompts = map[string]func(f *fake, id json.RawMessage){
 	"talks": func(f *fake, id json.RawMessage) {
 		update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}}`)
@@ -251,7 +251,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// A session that continues is loaded; what it said before is not told again, nor is what it is about.
+// A session is continued with session/load. Its replayed messages are not reported, and the system
+// prompt is not sent again.
 func TestContinues(t *testing.T) {
 	reply, told, err := turn(t, "talks", func(_ *acp.Agent, in *pawl.AgentTurn) { in.System, in.Session = "You are in a loop.", "s1" })
 	if err != nil || !strings.Contains(reply.Text, `session/load`) || strings.Contains(reply.Text, "You are in a loop.") || reply.Session != "s1" {
@@ -272,7 +273,7 @@ func TestLogin(t *testing.T) {
 	wantError(t, err, pawl.ModelAuth, "Authentication required", true)
 }
 
-// What an agent asks about is answered by what its turn allows.
+// Permission depends on the access and on whether the room confines commands.
 func TestPermissions(t *testing.T) {
 	const yes, no = `{"outcome":{"optionId":"y","outcome":"selected"}}`, `{"outcome":{"optionId":"n","outcome":"selected"}}`
 	for _, row := range []struct {
@@ -326,7 +327,7 @@ func texts(told []pawl.AgentUpdate) (out []string) {
 	return out
 }
 
-// What is in no schema disturbs nothing.
+// Messages that are not in the protocol do no harm.
 func TestOddAgent(t *testing.T) {
 	reply, told, err := turn(t, "odd", nil)
 	if err != nil || reply.Stop != pawl.AgentEnded || reply.Text != "still here" {
@@ -341,7 +342,7 @@ func TestOddAgent(t *testing.T) {
 		{Kind: pawl.UpdateText, Text: "still here"},
 		{Kind: pawl.UpdateResult, Call: "c8", Failed: true},
 	}
-	// The note of the long line comes from the goroutine that reads it.
+	// The note about the long line comes from another goroutine, so its place varies.
 	var got []pawl.AgentUpdate
 	for _, u := range told {
 		if u.Kind == pawl.UpdateNote && strings.HasPrefix(u.Text, "a line of") {
@@ -354,7 +355,7 @@ func TestOddAgent(t *testing.T) {
 	}
 }
 
-// What a turn has used is told in three ways.
+// Agents report the usage of a turn in three ways.
 func TestUsage(t *testing.T) {
 	for agent, want := range map[string]pawl.Usage{
 		"talks": {Input: 1000, CacheRead: 500, Output: 50}, "counts": {Input: 2000, CacheRead: 600, Output: 100}, "sums": {Input: 2000, Output: 100},

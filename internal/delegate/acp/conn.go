@@ -16,7 +16,7 @@ const (
 	codeAuth     = -32000 // the user has to log in first
 )
 
-// rpcError is an error answer.
+// rpcError is the error of a response.
 type rpcError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -37,7 +37,8 @@ func (e *rpcError) Error() string {
 	return e.Message
 }
 
-// packet is any message of JSON-RPC: a request has Method and ID, a notification has Method, an answer has ID.
+// packet is a message of JSON-RPC: a request has a Method and an ID, a notification only a Method, and
+// a response only an ID.
 type packet struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -47,25 +48,24 @@ type packet struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
-// errGone is the error of a call whose agent ended, or whose exchange is over.
+// errGone is the error of a call that will not be answered because the agent has ended.
 var errGone = errors.New("the agent ended before it answered")
 
-// conn is a connection to an agent. Listen reads what the agent sends; the other methods may be
-// called from any goroutine.
+// conn is a connection to an agent. Its methods may be called concurrently, except listen.
 type conn struct {
 	x *exchange.Exchange
-	// notify takes a notification; it runs on the goroutine of listen. answer answers a request.
+	// notify handles a notification, and answer a request. Both are called by listen.
 	notify func(method string, params json.RawMessage)
 	answer func(method string, params json.RawMessage) (any, *rpcError)
 
 	mu    sync.Mutex // guards what follows
 	next  int64
-	calls map[string]chan packet // by the id; nil when nobody listens any more
+	calls map[string]chan packet // by id; nil after listen has returned
 }
 
 func newConn(x *exchange.Exchange) *conn { return &conn{x: x, calls: make(map[string]chan packet)} }
 
-// listen reads until the agent ends or the exchange is over. Calls that are open then fail.
+// listen handles messages until the exchange is over. Open calls then fail.
 func (c *conn) listen() {
 	defer c.fail()
 	for {
@@ -89,7 +89,7 @@ func (c *conn) listen() {
 	}
 }
 
-// arrived hands an answer to who waits for it. One that nobody waits for is dropped.
+// arrived delivers a response to its call. A response without a call is dropped.
 func (c *conn) arrived(p packet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *conn) fail() {
 	c.calls = nil
 }
 
-// call sends a request and waits for its answer.
+// call sends a request, waits for the response and decodes its result.
 func (c *conn) call(method string, params, result any) error {
 	wait := make(chan packet, 1)
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *conn) call(method string, params, result any) error {
 		return nil
 	}
 	if err := json.Unmarshal(p.Result, result); err != nil {
-		return fmt.Errorf("read what the agent answers to %s: %w", method, err)
+		return fmt.Errorf("decode the response to %s: %w", method, err)
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func (c *conn) call(method string, params, result any) error {
 func (c *conn) reply(id json.RawMessage, result any, failed *rpcError) {
 	p := packet{Version: "2.0", ID: id, Error: failed}
 	if failed == nil {
-		p.Result, _ = json.Marshal(result) // it is made here and can be encoded
+		p.Result, _ = json.Marshal(result) // results can always be encoded
 	}
-	_ = c.x.Send(p) // who no longer reads needs no answer
+	_ = c.x.Send(p) // an agent that has ended needs no response
 }
 
 func (c *conn) send(p packet, params any) error {

@@ -9,7 +9,7 @@ import (
 	"pawl"
 )
 
-// initialized is the answer to initialize.
+// initialized is the result of initialize.
 type initialized struct {
 	Version int `json:"protocolVersion"`
 	Agent   struct {
@@ -28,7 +28,7 @@ type initialized struct {
 	} `json:"authMethods"`
 }
 
-// opened is the answer to session/new and to what opens an older one.
+// opened is the result of session/new, session/load and session/resume.
 type opened struct {
 	Session string `json:"sessionId"`
 	Modes   struct {
@@ -49,7 +49,7 @@ type opened struct {
 	} `json:"configOptions"`
 }
 
-// acpUsage is what a turn has used.
+// acpUsage is the usage of a turn or of a model call.
 type acpUsage struct {
 	Input      int64 `json:"inputTokens"`
 	Output     int64 `json:"outputTokens"`
@@ -62,10 +62,10 @@ func (u *acpUsage) counted() pawl.Usage {
 	return pawl.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output + u.Thought}
 }
 
-// update is a session/update, as far as it matters here.
+// update is a session/update notification. It has only the fields that are used here.
 type update struct {
 	Kind    string          `json:"sessionUpdate"`
-	Content json.RawMessage `json:"content"` // a block, or the content of a call
+	Content json.RawMessage `json:"content"` // a block, or a list for tool calls
 	Call    string          `json:"toolCallId"`
 	Title   string          `json:"title"`
 	Does    string          `json:"kind"`
@@ -89,8 +89,7 @@ type update struct {
 	} `json:"_meta"`
 }
 
-// prompted is the answer to session/prompt. What the turn has used is in the schema, or where single
-// agents have it.
+// prompted is the result of session/prompt. Gemini CLI reports its usage in _meta.
 type prompted struct {
 	Stop  string    `json:"stopReason"`
 	Usage *acpUsage `json:"usage"`
@@ -112,10 +111,10 @@ type toolCall struct {
 	args  json.RawMessage
 	diffs []pawl.AgentDiff
 	text  string
-	told  bool // that it begins
+	told  bool // its beginning was reported
 }
 
-// hear takes a notification into account.
+// hear handles a notification.
 func (s *session) hear(method string, params json.RawMessage) {
 	var n struct {
 		Session string `json:"sessionId"`
@@ -130,8 +129,8 @@ func (s *session) hear(method string, params json.RawMessage) {
 	}
 }
 
-// see returns what an update tells. What an older session said, which is sent again when it is
-// loaded, tells nothing.
+// see returns the updates for a notification. It returns none before the prompt: session/load replays
+// the messages of the older session.
 func (s *session) see(u *update) (out []pawl.AgentUpdate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,13 +174,13 @@ func (s *session) see(u *update) (out []pawl.AgentUpdate) {
 	return append(out, pawl.AgentUpdate{Kind: pawl.UpdateAlive})
 }
 
-// spent returns what the turn has cost so far, by the agent's own count. That is of the whole session.
+// spent returns the cost of the turn so far. The agent reports that of the session.
 func (s *session) spent() pawl.Micros { return max(s.cost-s.turn.Spent, 0) }
 
-// chunks are the updates that say a piece of a text.
+// chunks maps updates with a piece of a text to their kinds.
 var chunks = map[string]pawl.UpdateKind{"agent_message_chunk": pawl.UpdateText, "agent_thought_chunk": pawl.UpdateThought}
 
-// whole returns the text that was said in pieces, which has ended.
+// whole returns the update for a text that is complete, if there is one.
 func (s *session) whole() []pawl.AgentUpdate {
 	text, kind := s.text.String(), s.saying
 	s.text.Reset()
@@ -194,11 +193,11 @@ func (s *session) whole() []pawl.AgentUpdate {
 	return []pawl.AgentUpdate{{Kind: kind, Text: text}}
 }
 
-// flush tells the last text.
+// flush reports the last text, and calls that have no result as failed.
 func (s *session) flush() {
 	s.mu.Lock()
 	out := s.whole()
-	for id, c := range s.calls { // a turn that has ended leaves none open
+	for id, c := range s.calls { // no result follows
 		if c.told {
 			out = append(out, pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: id, Text: c.text, Failed: true})
 		}
@@ -210,7 +209,7 @@ func (s *session) flush() {
 	}
 }
 
-// call takes an update of a tool call into account.
+// call returns the updates for a change of a tool call.
 func (s *session) call(u *update) (out []pawl.AgentUpdate) {
 	c := s.calls[u.Call]
 	if c == nil {
@@ -224,7 +223,7 @@ func (s *session) call(u *update) (out []pawl.AgentUpdate) {
 	}
 	c.content(u.Content)
 	ends := u.Status == "completed" || u.Status == "failed"
-	if !c.told && (ends || u.Status == "in_progress" || c.args != nil || c.diffs != nil) { // before that nobody knows what it is for
+	if !c.told && (ends || u.Status == "in_progress" || c.args != nil || c.diffs != nil) { // a pending call may have no arguments yet
 		c.told = true
 		out = append(out, pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: u.Call, Tool: cmp.Or(c.tool, c.title), Does: cmp.Or(c.does, pawl.DoesOther), Title: c.title, Args: c.args, Diffs: c.diffs})
 	}
@@ -235,7 +234,7 @@ func (s *session) call(u *update) (out []pawl.AgentUpdate) {
 	return out
 }
 
-// content takes the content of a tool call into account: texts and diffs.
+// content replaces the texts and diffs of a call, unless raw has none.
 func (c *toolCall) content(raw json.RawMessage) {
 	var list []struct {
 		Type    string `json:"type"`
@@ -260,7 +259,7 @@ func (c *toolCall) content(raw json.RawMessage) {
 	}
 }
 
-// outputText returns what a call returned, where only its raw output says so.
+// outputText returns the text in the raw output of a call.
 func outputText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -278,13 +277,13 @@ func outputText(raw json.RawMessage) string {
 	return ""
 }
 
-// kinds are the protocol's kinds of tool.
+// kinds maps the protocol's kinds of tool to ours.
 var kinds = map[string]pawl.ToolDoes{
 	"read": pawl.DoesRead, "edit": pawl.DoesEdit, "delete": pawl.DoesEdit, "move": pawl.DoesEdit, "execute": pawl.DoesExecute,
 	"search": pawl.DoesSearch, "fetch": pawl.DoesFetch, "think": pawl.DoesOther, "switch_mode": pawl.DoesOther, "other": pawl.DoesOther,
 }
 
-// answer answers a request of the agent's.
+// answer handles a request of the agent.
 func (s *session) answer(method string, params json.RawMessage) (any, *rpcError) {
 	if method != "session/request_permission" {
 		s.x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateAlive})
@@ -314,9 +313,9 @@ func (s *session) answer(method string, params json.RawMessage) (any, *rpcError)
 	return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 }
 
-// allows reports whether the turn may make a call that the agent asks about. Our own tools are
-// always allowed. What changes files or runs commands is if the agent may write; inside a room also
-// commands of an agent that may only read, because there the work tree cannot be written.
+// allows reports whether the agent may make a call. Tools of our servers are always allowed, edits and
+// commands if the agent may write. In a room that confines commands it may also run them with read
+// access, because it cannot change the work tree there.
 func (s *session) allows(u *update) bool {
 	s.mu.Lock()
 	does := kinds[u.Does]
@@ -332,12 +331,12 @@ func (s *session) allows(u *update) bool {
 	case pawl.DoesEdit:
 		return s.turn.Access == pawl.AgentWrites
 	case pawl.DoesFetch:
-		return s.turn.Confined // nothing but the provider can be reached
+		return s.turn.Confined // the room lets it reach only its provider
 	}
 	return s.turn.Confined || s.isOurs(u)
 }
 
-// isOurs reports whether a call is one of a tool of our own servers, which agents spell in several ways.
+// isOurs reports whether a call is to a tool of our servers. Agents differ in how they name such tools.
 func (s *session) isOurs(u *update) bool {
 	for _, server := range s.turn.Servers {
 		for _, tool := range server.Tools {

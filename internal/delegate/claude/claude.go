@@ -15,21 +15,21 @@ import (
 
 // Agent implements [pawl.Agent].
 type Agent struct {
-	// Argv starts it: the program, and what comes before our own options.
+	// Argv is the program, and arguments that precede those of a turn.
 	Argv []string
-	// Env are variables for it, such as where its provider is.
+	// Env are further variables, NAME=value, such as ANTHROPIC_BASE_URL.
 	Env []string
 }
 
-// variables keep it from speaking to anybody but its provider, and from trying a failed model call
-// more than twice again: the run does that, and knows other models.
+// variables turn off traffic to anyone but the provider, and bound retries: the run retries by itself
+// and can choose another model.
 var variables = []string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1",
 	"DISABLE_BUG_COMMAND=1", "CLAUDE_CODE_MAX_RETRIES=2", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
-	"ENABLE_TOOL_SEARCH=false", // so that our tools are in sight
+	"ENABLE_TOOL_SEARCH=false", // so that our tools are listed from the start
 }
 
-// Tools that an agent has. The rest (subagents, the web, schedules, skills) is left out.
+// The built-in tools of a session. Subagents, web tools, schedules and skills are left out.
 const (
 	toolsToRead  = "Bash,Read,Glob,Grep"
 	toolsToWrite = "Bash,Read,Glob,Grep,Edit,Write,NotebookEdit,TodoWrite"
@@ -43,7 +43,7 @@ func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, t
 	return s.end(ended, err)
 }
 
-// options returns the options of a turn.
+// options returns the command-line options for a turn.
 func options(turn *pawl.AgentTurn) []string {
 	out := []string{
 		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--include-partial-messages", "--replay-user-messages",
@@ -82,8 +82,7 @@ func options(turn *pawl.AgentTurn) []string {
 	return out
 }
 
-// servers returns the MCP servers as Claude Code is told of them, and the tools of theirs that it
-// need not ask about.
+// servers returns the values of --mcp-config and --allowedTools for MCP servers.
 func servers(list []pawl.AgentServer) (config, allowed string) {
 	if len(list) == 0 {
 		return "", ""
@@ -105,23 +104,23 @@ func servers(list []pawl.AgentServer) (config, allowed string) {
 	return string(text), strings.Join(names, ",")
 }
 
-// toolName returns the name by which Claude Code knows a server's tool.
+// toolName returns Claude Code's name of a tool of an MCP server.
 func toolName(server, tool string) string { return "mcp__" + server + "__" + tool }
 
-// session is what a turn has seen so far.
+// session is the state of a turn.
 type session struct {
 	turn  *pawl.AgentTurn
 	reply pawl.AgentReply
-	// before is what earlier model calls of the turn have used, now what this one has so far.
+	// before is what completed model calls of the turn have used, and now what the current one has.
 	before, now pawl.Usage
 
 	mu   sync.Mutex // guards sent
-	sent int        // messages of Info
+	sent int        // number of messages from Info
 
 	last *result
 }
 
-// speak says what is to be said and listens until the turn has ended.
+// speak sends the prompt and reads lines until the turn has ended.
 func (s *session) speak(x *exchange.Exchange) error {
 	if err := x.Send(say(s.turn.Prompt)); err != nil {
 		return err
@@ -135,7 +134,7 @@ func (s *session) speak(x *exchange.Exchange) error {
 	for {
 		raw, ok := x.Line()
 		if !ok {
-			return nil // end says what that means
+			return nil // end finds out why
 		}
 		var l line
 		if json.Unmarshal(raw, &l) != nil {
@@ -153,7 +152,7 @@ func (s *session) speak(x *exchange.Exchange) error {
 	}
 }
 
-// pass passes the messages of Info on.
+// pass sends the messages from Info until over is closed.
 func (s *session) pass(x *exchange.Exchange, over <-chan struct{}) {
 	for {
 		select {
@@ -181,12 +180,12 @@ func (s *session) hasHeardAll() bool {
 	return s.reply.Heard >= s.sent
 }
 
-// say is a message of the user's.
+// say returns a user message.
 func say(text string) any {
 	return map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": text}}
 }
 
-// end makes the reply of what was seen.
+// end returns the result of the turn.
 func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
 	s.total()
 	switch {
@@ -213,7 +212,7 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	return s.reply, nil
 }
 
-// unfinished types why Claude Code ended without a result.
+// unfinished returns the error for a turn without a result.
 func unfinished(ended exchange.Ended) *pawl.ModelError {
 	e := ended.Failure("claude")
 	if strings.Contains(ended.Errors, "No conversation found") {

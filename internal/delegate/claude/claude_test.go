@@ -17,7 +17,7 @@ import (
 	"pawl/internal/delegate/delegatetest"
 )
 
-// Lines as version 2.1.330 prints them, without fields that nobody reads here.
+// Lines of version 2.1.330, without the fields that are not used.
 const (
 	initLine = `{"type":"system","subtype":"init","cwd":"/work","session_id":"5e55","tools":["Bash","Edit"],"mcp_servers":[{"name":"pawl","status":"failed"}],"model":"claude-sonnet-4-5","permissionMode":"bypassPermissions","claude_code_version":"2.1.330"}`
 	retry    = `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"retry_delay_ms":500,"error_status":529,"error":"overloaded","session_id":"5e55"}`
@@ -31,12 +31,12 @@ const (
 	result   = `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"It is done.","stop_reason":"end_turn","session_id":"5e55","total_cost_usd":0.0175,"modelUsage":{"claude-sonnet-4-5":{"inputTokens":2000,"outputTokens":100,"cacheReadInputTokens":600,"cacheCreationInputTokens":40,"costUSD":0.0075},"claude-haiku-4-5":{"inputTokens":500,"outputTokens":5,"costUSD":0.01}},"permission_denials":[{"tool_name":"Bash","tool_use_id":"call_3","tool_input":{}}],"api_error_status":null}`
 )
 
-// failed is a result of a turn that failed.
+// failed returns the last line of a failed turn.
 func failed(fields string) string {
 	return `{"type":"result","session_id":"5e55","total_cost_usd":0,` + fields + `}`
 }
 
-// play returns an agent that reads what it is told, repeats it as Claude Code does, and prints lines.
+// play returns an agent that reads a message, prints it as Claude Code does, and then prints lines.
 func play(lines ...string) func() {
 	return func() {
 		in := bufio.NewScanner(os.Stdin)
@@ -45,7 +45,7 @@ func play(lines ...string) func() {
 		for _, l := range lines {
 			fmt.Println(l)
 		}
-		in.Scan() // until there is no more
+		in.Scan() // until the input ends
 	}
 }
 
@@ -56,7 +56,7 @@ func replay(line string) string {
 func TestMain(m *testing.M) {
 	os.Exit(delegatetest.Main(m, map[string]func(){
 		"works": play(initLine, retry, start, delta, edit, stop, returned, limited, start, said, stop, result),
-		"echo": func() { // what it is told comes back in its text
+		"echo": func() { // it replies with its arguments and environment
 			raw, _ := json.Marshal(append(os.Args[3:], os.Environ()...))
 			text, _ := json.Marshal(string(raw))
 			play(`{"type":"assistant","message":{"content":[{"type":"text","text":`+string(text)+`}]}}`, result)()
@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 			fmt.Println(start)
 			os.Exit(7)
 		},
-		"listens": func() { // it hears a message in the middle of its turn, and ends that twice
+		"listens": func() { // it reads a second message only after its first result
 			in := bufio.NewScanner(os.Stdin)
 			in.Scan()
 			fmt.Println(replay(in.Text()))
@@ -129,7 +129,7 @@ func TestTurn(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("updates (-want +got):\n%s", diff)
 	}
-	// What the whole session has used is told, of all models: the rest is this turn's.
+	// The last line has the totals of the session for all models.
 	if diff := cmp.Diff(pawl.AgentReply{
 		Text: "It is done.", Stop: pawl.AgentEnded, Session: "5e55", Model: "claude-sonnet-4-5", Version: "2.1.330",
 		Usage: pawl.Usage{Input: 2000, CacheRead: 600, CacheWrite: 40, Output: 100}, Cost: 7500, Priced: true,
@@ -138,7 +138,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// What it is started with follows from what it may do and where.
+// Permissions and tools depend on the access and on whether the room confines commands.
 func TestOptions(t *testing.T) {
 	for _, row := range []struct {
 		name     string
@@ -185,7 +185,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// contains reports whether words stand in a list one after the other.
+// contains reports whether list contains words as consecutive elements.
 func contains(list, words []string) bool {
 	for i := range list {
 		if i+len(words) <= len(list) && slices.Equal(list[i:i+len(words)], words) {
@@ -229,7 +229,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A message in the middle of a turn is heard, and the turn does not end before that.
+// A turn does not end before the agent has received a message that was sent during it.
 func TestInfo(t *testing.T) {
 	info := make(chan string, 1)
 	info <- "use tabs"

@@ -1,9 +1,8 @@
-// Package claude drives Claude Code: `claude -p` with lines of JSON both ways ("stream-json").
+// Package claude drives Claude Code: `claude -p` with stream-json as input and output format.
 //
-// Nothing of the repository or of the user configures it: no settings, hooks, servers, plugins,
-// skills or commands are loaded, and its subagents and its web tools are off. What it knows of the
-// repository's instructions it is told in the prompt, as data.
+// No settings, hooks, servers, plugins, skills or commands of the repository or the user are loaded,
+// and subagents and web tools are turned off. The repository's instructions are part of the prompt.
 //
-// The format of its lines is documented by the vendor's Agent SDK; what is not documented there was
-// measured with version 2.1.330.
+// The format is that of the vendor's Agent SDK. What its documentation leaves open was found out with
+// version 2.1.330.
 package claude

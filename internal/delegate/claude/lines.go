@@ -10,12 +10,12 @@ import (
 	"pawl/internal/delegate/exchange"
 )
 
-// line is a line of Claude Code's, as far as it matters here. Others, and other fields, are ignored.
+// line is a line of output. It has only the fields that are used here.
 type line struct {
 	Type    string  `json:"type"`
 	Subtype string  `json:"subtype"`
 	Session string  `json:"session_id"`
-	Parent  string  `json:"parent_tool_use_id"` // a subagent speaks
+	Parent  string  `json:"parent_tool_use_id"` // set in lines of subagents
 	Replay  bool    `json:"isReplay"`
 	Model   string  `json:"model"`
 	Version string  `json:"claude_code_version"`
@@ -45,7 +45,7 @@ type line struct {
 type message struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
-	Content json.RawMessage `json:"content"` // a text, or blocks
+	Content json.RawMessage `json:"content"` // a string or a list of blocks
 	Usage   usage           `json:"usage"`
 }
 
@@ -72,7 +72,7 @@ type block struct {
 	IsError  bool            `json:"is_error"`
 }
 
-// result is the line that ends a turn.
+// result is the last line of a turn.
 type result struct {
 	Subtype    string           `json:"subtype"`
 	IsError    bool             `json:"is_error"`
@@ -90,7 +90,7 @@ type denial struct {
 	Call string `json:"tool_use_id"`
 }
 
-// spent is what the session has used of a model, in all its turns.
+// spent is the usage of one model in all turns of the session.
 type spent struct {
 	Input      int64   `json:"inputTokens"`
 	Output     int64   `json:"outputTokens"`
@@ -99,12 +99,12 @@ type spent struct {
 	Cost       float64 `json:"costUSD"`
 }
 
-// words returns what a failed turn says went wrong.
+// words returns the error message of a failed turn.
 func (r *result) words() string {
 	return cmp.Or(r.Result, strings.Join(r.Errors, "; "), r.Subtype)
 }
 
-// hear takes a line into account.
+// hear handles a line.
 func (s *session) hear(x *exchange.Exchange, l *line, raw json.RawMessage) {
 	if l.Session != "" && l.Parent == "" {
 		s.reply.Session = l.Session
@@ -152,7 +152,7 @@ func (s *session) hearSystem(x *exchange.Exchange, l *line, raw json.RawMessage)
 	}
 }
 
-// hearEvent takes a piece of a model's reply into account.
+// hearEvent handles an event of the model's stream.
 func (s *session) hearEvent(x *exchange.Exchange, l *line) {
 	switch e := &l.Event; e.Type {
 	case "message_start":
@@ -179,7 +179,7 @@ func (s *session) tellUsage(x *exchange.Exchange) {
 	x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: s.used()})
 }
 
-// total settles what the turn has used. Claude Code tells what the whole session has.
+// total computes the usage and cost of the turn from the totals of the session.
 func (s *session) total() {
 	s.reply.Usage = s.used()
 	if s.last == nil || len(s.last.Models) == 0 {
@@ -193,7 +193,7 @@ func (s *session) total() {
 	s.reply.Cost, s.reply.Priced = max(pawl.Micros(s.last.Cost*float64(pawl.Dollars)+0.5)-s.turn.Spent, 0), true
 }
 
-// hearMessage takes a whole part of the model's reply into account.
+// hearMessage handles complete blocks of the model's reply.
 func (s *session) hearMessage(x *exchange.Exchange, m *message) {
 	s.reply.Model = cmp.Or(m.Model, s.reply.Model)
 	for _, b := range blocks(m.Content) {
@@ -209,7 +209,7 @@ func (s *session) hearMessage(x *exchange.Exchange, m *message) {
 	}
 }
 
-// hearResults takes what tool calls returned into account.
+// hearResults handles the results of tool calls.
 func hearResults(x *exchange.Exchange, m *message) {
 	for _, b := range blocks(m.Content) {
 		if b.Type != "tool_result" {
@@ -223,7 +223,7 @@ func hearResults(x *exchange.Exchange, m *message) {
 	}
 }
 
-// blocks returns a content, which is a text or a list of blocks.
+// blocks returns the blocks of a content, which may also be a string.
 func blocks(content json.RawMessage) []block {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -234,14 +234,14 @@ func blocks(content json.RawMessage) []block {
 	return list
 }
 
-// does says what Claude Code's own tools do.
+// does maps the names of built-in tools to their kinds.
 var does = map[string]pawl.ToolDoes{
 	"Bash": pawl.DoesExecute, "BashOutput": pawl.DoesExecute, "KillShell": pawl.DoesExecute,
 	"Read": pawl.DoesRead, "Glob": pawl.DoesSearch, "Grep": pawl.DoesSearch,
 	"Edit": pawl.DoesEdit, "Write": pawl.DoesEdit, "NotebookEdit": pawl.DoesEdit,
 }
 
-// call describes a tool call.
+// call returns the update for a tool call.
 func call(b *block) pawl.AgentUpdate {
 	var args struct {
 		Command string `json:"command"`

@@ -15,16 +15,16 @@ import (
 
 // Agent implements [pawl.Agent].
 type Agent struct {
-	// Argv starts it: the program, and what comes before our own options.
+	// Argv is the program, and arguments that precede those of a turn.
 	Argv []string
-	// Env are variables for it.
+	// Env are further variables, NAME=value.
 	Env []string
-	// Settings are further settings, "key=value" with a value in TOML, such as where its provider is.
+	// Settings are further settings for the option -c, such as model_provider=NAME.
 	Settings []string
 }
 
-// settings keep it from speaking to anybody but its provider, from waiting for ever, and from
-// starting agents of its own.
+// settings turn off traffic to anyone but the provider, endless retries, subagents, hooks, plugins and
+// the instruction files of the repository.
 var settings = []string{
 	"check_for_update_on_startup=false", `web_search="disabled"`, "analytics.enabled=false", "feedback.enabled=false", `otel.exporter="none"`,
 	"features.plugins=false", "features.remote_plugin=false", "features.unbounded_connection_retries=false", "features.multi_agent=false",
@@ -42,7 +42,7 @@ func (a *Agent) Turn(ctx context.Context, room pawl.Room, turn pawl.AgentTurn, t
 	return s.end(ended, err)
 }
 
-// options returns the options of a turn. What is said comes on standard input.
+// options returns the command-line options for a turn. The prompt is read from standard input.
 func options(turn *pawl.AgentTurn, more []string) []string {
 	out := []string{"exec"}
 	if turn.Session != "" {
@@ -84,7 +84,7 @@ func options(turn *pawl.AgentTurn, more []string) []string {
 	return append(out, "-")
 }
 
-// quote returns a text as TOML has it. A basic string of TOML has the escapes of JSON.
+// quote returns text as a basic string of TOML, which has the same escapes as JSON.
 func quote(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -93,17 +93,17 @@ func quote(text string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
 }
 
-// session is what a turn has seen so far.
+// session is the state of a turn.
 type session struct {
 	turn  *pawl.AgentTurn
 	reply pawl.AgentReply
-	all   pawl.Usage // of all turns of the session
+	all   pawl.Usage // total of all turns of the session
 	ended bool
 	wrong string // why the turn failed
-	last  string // the last error that it told of
+	last  string // the last error that Codex reported
 }
 
-// line is a line of Codex's, as far as it matters here. Others, and other fields, are ignored.
+// line is a line of output. It has only the fields that are used here.
 type line struct {
 	Type   string `json:"type"`
 	Thread string `json:"thread_id"`
@@ -151,7 +151,7 @@ type item struct {
 	} `json:"items"`
 }
 
-// speak says what is to be said and listens until the turn has ended.
+// speak sends the prompt and reads lines until the program has ended.
 func (s *session) speak(x *exchange.Exchange) error {
 	if err := x.Say(s.turn.Prompt); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *session) speak(x *exchange.Exchange) error {
 	for {
 		raw, ok := x.Line()
 		if !ok {
-			return nil // end says what that means
+			return nil // end finds out why
 		}
 		var l line
 		if json.Unmarshal(raw, &l) != nil {
@@ -171,7 +171,7 @@ func (s *session) speak(x *exchange.Exchange) error {
 	}
 }
 
-// hear takes a line into account.
+// hear handles a line.
 func (s *session) hear(x *exchange.Exchange, l *line) {
 	switch l.Type {
 	case "thread.started":
@@ -184,13 +184,13 @@ func (s *session) hear(x *exchange.Exchange, l *line) {
 		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: s.used()})
 	case "turn.failed":
 		s.wrong = cmp.Or(l.Error.Message, "the turn failed")
-	case "error": // also that it connects again
+	case "error": // it may be about a reconnect, which is not fatal
 		s.last = l.Message
 		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateNote, Text: l.Message})
 	}
 }
 
-// hearItem takes something that Codex did into account.
+// hearItem handles an item that begins, changes or ends.
 func (s *session) hearItem(x *exchange.Exchange, i *item, event string) {
 	begins, ends := event == "item.started", event == "item.completed"
 	switch i.Type {
@@ -221,7 +221,7 @@ func (s *session) hearItem(x *exchange.Exchange, i *item, event string) {
 	}
 }
 
-// call describes a tool call that begins.
+// call returns the update for a tool call that begins.
 func (i *item) call() pawl.AgentUpdate {
 	u := pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: i.ID, Tool: i.Type}
 	switch i.Type {
@@ -245,7 +245,7 @@ func (i *item) paths() string {
 	return strings.Join(names, ", ")
 }
 
-// returned describes how a tool call ended.
+// returned returns the update for a tool call that has ended.
 func (i *item) returned() pawl.AgentUpdate {
 	u := pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: i.ID, Text: i.Output, Failed: i.Status == "failed" || i.Status == "declined" || i.Code != nil && *i.Code != 0}
 	switch {
@@ -261,10 +261,10 @@ func (i *item) returned() pawl.AgentUpdate {
 	return u
 }
 
-// used returns what the turn has used. Codex tells what all turns of its session have.
+// used returns the usage of the turn. Codex reports the total of the session.
 func (s *session) used() pawl.Usage { return s.all.Less(s.turn.Used) }
 
-// end makes the reply of what was seen.
+// end returns the result of the turn.
 func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) {
 	s.reply.Usage, s.reply.Stop = s.used(), pawl.AgentEnded
 	switch {
@@ -278,7 +278,7 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	return s.reply, nil
 }
 
-// failure types why a turn failed.
+// failure returns the error for a failed turn.
 func failure(told string, ended exchange.Ended) *pawl.ModelError {
 	if told != "" {
 		return wire.Told(statusIn(told), told)
@@ -290,8 +290,7 @@ func failure(told string, ended exchange.Ended) *pawl.ModelError {
 	return e
 }
 
-// statusIn returns the HTTP status that a text such as "unexpected status 401 Unauthorized: …" tells
-// of; 0 = none.
+// statusIn returns the HTTP status in a text such as "unexpected status 401 Unauthorized: …", or 0.
 func statusIn(text string) int {
 	_, after, ok := strings.Cut(text, "status ")
 	if !ok || len(after) < 3 {

@@ -17,7 +17,7 @@ import (
 	"pawl/internal/delegate/delegatetest"
 )
 
-// Lines as version 0.169.0 prints them.
+// Lines of version 0.169.0.
 const (
 	started  = `{"type":"thread.started","thread_id":"0199-a"}` + "\n" + `{"type":"turn.started"}`
 	warning  = `{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for x not found."}}`
@@ -116,7 +116,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// What it is started with follows from what it may do and where.
+// Sandbox and approvals depend on the access and on whether the room confines commands.
 func TestOptions(t *testing.T) {
 	for _, row := range []struct {
 		name     string

@@ -1,7 +1,6 @@
-// Package codex drives OpenAI's Codex: `codex exec --json`, whose lines are described in the
-// vendor's documentation of non-interactive mode; what is not described there was measured with
-// version 0.169.0.
+// Package codex drives OpenAI's Codex CLI: `codex exec --json`. The vendor documents its output under
+// non-interactive mode. What the documentation leaves open was found out with version 0.169.0.
 //
-// Each turn is a process. The user's own configuration is not loaded, nor are plugins, and it asks
-// nobody for anything: inside a room its own sandbox is off, because the room is the sandbox.
+// Each turn is a process of its own. The user's configuration and plugins are not loaded, and Codex
+// never asks for approval. If the room confines commands, Codex's own sandbox is turned off.
 package codex

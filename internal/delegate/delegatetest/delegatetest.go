@@ -1,5 +1,5 @@
-// Package delegatetest has what tests of agents share: a room that a program can run in, and test
-// programs that play an agent.
+// Package delegatetest provides a room and fake agents for tests. A fake agent is a function that the
+// test binary runs in a process of its own.
 package delegatetest
 
 import (
@@ -17,11 +17,11 @@ import (
 	"pawl/internal/sandbox/helper"
 )
 
-// playWord is the first argument by which a test program plays an agent.
+// playWord is the first argument of a test binary that plays an agent.
 const playWord = "__play"
 
-// Main makes a test program play an agent if it was started by [Play], and its room's helpers.
-// Otherwise it runs the tests and returns their exit code. Agents are known by their names.
+// Main is to be called by TestMain and returns the exit code. It runs the agent that [Play] names or a
+// helper of the sandbox if the test binary was started as one, and the tests otherwise.
 func Main(m *testing.M, agents map[string]func()) int {
 	if len(os.Args) > 1 {
 		if code, ok := helper.Run(os.Args); ok {
@@ -35,7 +35,7 @@ func Main(m *testing.M, agents map[string]func()) int {
 	return m.Run()
 }
 
-// Play returns what starts an agent that the test program plays.
+// Play returns the command that runs one of the agents given to [Main].
 func Play(tb testing.TB, agent string) []string {
 	tb.Helper()
 	self, err := os.Executable()
@@ -45,7 +45,7 @@ func Play(tb testing.TB, agent string) []string {
 	return []string{self, playWord, agent}
 }
 
-// Room opens a room that confines nothing, over a new folder.
+// Room returns a room over a new folder that does not confine commands.
 func Room(tb testing.TB) pawl.Room {
 	tb.Helper()
 	folder, err := filepath.EvalSymlinks(tb.TempDir())
@@ -72,8 +72,8 @@ func Room(tb testing.TB) pawl.Room {
 	return r
 }
 
-// Turn has an agent take a turn in a room that confines nothing. Change changes what it is told, which is
-// to mend something as if it were confined; it may be nil.
+// Turn runs a turn of an agent in a new room, with the prompt "mend it". Change may adjust the turn; it
+// may be nil.
 func Turn(tb testing.TB, a pawl.Agent, change func(*pawl.AgentTurn)) (pawl.AgentReply, []pawl.AgentUpdate, error) {
 	tb.Helper()
 	in := pawl.AgentTurn{Prompt: "mend it", Access: pawl.AgentWrites, Confined: true, Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute}}
@@ -85,13 +85,13 @@ func Turn(tb testing.TB, a pawl.Agent, change func(*pawl.AgentTurn)) (pawl.Agent
 	return reply, told.All(), err
 }
 
-// Updates collects what an agent says and does.
+// Updates collects updates.
 type Updates struct {
 	mu  sync.Mutex
 	all []pawl.AgentUpdate
 }
 
-// Tell takes one update. That an agent is only alive is not kept.
+// Tell adds an update, except those of kind [pawl.UpdateAlive].
 func (u *Updates) Tell(x pawl.AgentUpdate) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -100,7 +100,7 @@ func (u *Updates) Tell(x pawl.AgentUpdate) {
 	}
 }
 
-// All returns what was told so far, without pieces of texts.
+// All returns the updates so far, without partial ones.
 func (u *Updates) All() []pawl.AgentUpdate {
 	u.mu.Lock()
 	defer u.mu.Unlock()

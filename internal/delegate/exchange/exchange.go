@@ -20,32 +20,32 @@ import (
 
 // Bounds of an exchange.
 const (
-	waiting  = 64              // lines that wait to be read before the agent waits
+	waiting  = 64              // lines that are buffered before the agent has to wait
 	maxTail  = 8 << 10         // bytes of the agent's standard error that are kept
-	leave    = 5 * time.Second // for a program to end after its input has ended
+	leave    = 5 * time.Second // from the end of the input until the program is ended
 	grace    = 3 * time.Second // between TERM and KILL
-	forever  = 100 * time.Hour // the turn's own limits end it much earlier
-	maxNotes = 20              // lines that are no JSON, or too long, that are told
+	forever  = 100 * time.Hour // the limits of the turn end it much earlier
+	maxNotes = 20              // notes about lines that are not JSON, or too long
 )
 
-// Program is what runs in the room.
+// Program is a program to run in a room.
 type Program struct {
 	Argv []string
 	Env  []string // further variables, NAME=value
 }
 
-// Ended is how the program ended.
+// Ended describes how a program ended.
 type Ended struct {
-	// Capped reports that the turn's limit on money or tokens ended it.
+	// Capped reports whether the program was ended because of the limit on money or tokens.
 	Capped bool
-	Code   int    // its exit code; -1 = a signal ended it
-	Errors string // the end of what it printed on standard error
+	Code   int    // the exit code; -1 if a signal ended the program
+	Errors string // the end of its standard error
 }
 
-// signsOfLogin are words of agents that have no credentials, or wrong ones. They are lower case.
+// signsOfLogin are phrases, in lower case, that agents print if they have no valid credentials.
 var signsOfLogin = []string{"log in", "login", "logged in", "sign in", "api key", "api_key", "credential", "authenticat", "unauthorized"}
 
-// Failure types why a program ended before it had done what it should.
+// Failure returns the error for a program that ended before its turn was over.
 func (e Ended) Failure(program string) *pawl.ModelError {
 	if e.Errors == "" {
 		return &pawl.ModelError{Kind: pawl.ModelNetwork, Message: fmt.Sprintf("%s ended too early, with exit code %d", program, e.Code)}
@@ -53,7 +53,7 @@ func (e Ended) Failure(program string) *pawl.ModelError {
 	told := wire.Told(0, e.Errors)
 	text := strings.ToLower(e.Errors)
 	switch {
-	case told.Kind != pawl.ModelOverloaded: // which is what nobody has heard of
+	case told.Kind != pawl.ModelOverloaded: // the kind of unknown problems
 	case slices.ContainsFunc(signsOfLogin, func(sign string) bool { return strings.Contains(text, sign) }):
 		told.Kind, told.Unsent = pawl.ModelAuth, true
 	default:
@@ -62,8 +62,8 @@ func (e Ended) Failure(program string) *pawl.ModelError {
 	return told
 }
 
-// WithUsage adds to a failure of a turn what that had used until then. Estimated reports that the
-// agent did not tell all of it.
+// WithUsage adds to a [pawl.ModelError] what the failed turn has used. Estimated says that it may have
+// used more. WithUsage returns other errors, and those of turns that cost nothing, unchanged.
 func WithUsage(err error, used pawl.Usage, estimated bool) error {
 	if e, ok := errors.AsType[*pawl.ModelError](err); ok && !e.Unsent {
 		e.Used, e.Estimated = used, estimated
@@ -71,28 +71,26 @@ func WithUsage(err error, used pawl.Usage, estimated bool) error {
 	return err
 }
 
-// Exchange is a conversation with a program. Line must be called from one goroutine at a time; the
-// other methods may be called from any.
+// Exchange is a conversation with a program. Its methods may be called concurrently, except Line.
 type Exchange struct {
 	ctx    context.Context
 	tell   func(pawl.AgentUpdate)
 	watch  *watch
 	lines  chan []byte
-	over   chan struct{} // closed when speak has returned
+	over   chan struct{} // closed after speak has returned
 	input  *io.PipeWriter
 	noted  atomic.Int32
 	sendMu sync.Mutex // held while a line is sent
 	tellMu sync.Mutex // held while an update is told
-	silent bool       // nothing is told any more; guarded by tellMu
+	silent bool       // no more updates are passed on; guarded by tellMu
 }
 
-// Run runs a program in a room and calls speak, which converses with it. When speak has returned
-// the program's input ends; it is given a few seconds to end by itself, and no process of it is
-// left when Run returns. The context of the exchange ends when a limit is reached.
+// Run runs a program in a room and calls speak, which exchanges messages with it. When speak returns,
+// Run closes the program's standard input, gives the program a few seconds to end, and then ends it.
+// No process of it is left when Run returns, and tell is no longer called.
 //
-// The error is the first that says why: that of a limit on silence, a *[pawl.ModelError], the
-// context's, or that of speak. A program that is not there is a ModelError too. A limit on money
-// or tokens is no error.
+// The error is that of ctx, if it has ended; a *[pawl.ModelError], if the program was silent for too
+// long or does not exist; or that of speak. Reaching the limit on money or tokens is not an error.
 func Run(ctx context.Context, room pawl.Room, p Program, limits pawl.AgentLimits, tell func(pawl.AgentUpdate), speak func(*Exchange) error) (Ended, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -135,10 +133,10 @@ func Run(ctx context.Context, room pawl.Room, p Program, limits pawl.AgentLimits
 type end struct {
 	result pawl.CommandResult
 	err    error
-	ended  bool // by us
+	ended  bool // Run ended it
 }
 
-// finish ends what can be said and heard, and lets the program end.
+// finish stops updates and lines, and closes the program's input.
 func (x *Exchange) finish() {
 	x.tellMu.Lock()
 	x.silent = true
@@ -148,7 +146,7 @@ func (x *Exchange) finish() {
 	go x.discard()
 }
 
-// outcome decides what an exchange comes to.
+// outcome returns the result of Run.
 func (x *Exchange) outcome(outer context.Context, e end, spoke error, program string) (Ended, error) {
 	out := Ended{Code: e.result.ExitCode, Errors: string(bytes.TrimSpace(e.result.Output))}
 	cause := context.Cause(x.ctx)
@@ -162,7 +160,7 @@ func (x *Exchange) outcome(outer context.Context, e end, spoke error, program st
 	case isLimit:
 		return out, limit
 	case e.result.Missing && spoke != nil:
-		return out, &pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true, Message: fmt.Sprintf("%s is not there in the room", program)}
+		return out, &pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true, Message: fmt.Sprintf("there is no program %s in the room", program)}
 	case spoke != nil:
 		return out, spoke
 	case e.err != nil && !e.ended:
@@ -171,7 +169,7 @@ func (x *Exchange) outcome(outer context.Context, e end, spoke error, program st
 	return out, nil
 }
 
-// receive takes a line of the program's. It waits while others wait to be read.
+// receive buffers a line. It blocks while the buffer is full.
 func (x *Exchange) receive(line []byte) {
 	x.watch.heard()
 	select {
@@ -185,25 +183,25 @@ func (x *Exchange) tooLong(size int) {
 	x.note(fmt.Sprintf("a line of %d bytes was left out", size))
 }
 
-// note tells of something odd. After a number of such notes no more are told.
+// note sends a note about unexpected output, up to maxNotes times.
 func (x *Exchange) note(text string) {
 	if x.noted.Add(1) <= maxNotes {
 		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateNote, Text: text})
 	}
 }
 
-// discard reads what nobody wants, so that the program is not kept from ending.
+// discard reads the remaining lines, so that the program does not block on its output.
 func (x *Exchange) discard() {
 	for range x.lines {
 	}
 }
 
-// Line returns the program's next line that is a JSON object; false when there are no more, or when
+// Line returns the program's next line that is a JSON object. It returns false if there is none, or if
 // the exchange is over.
 func (x *Exchange) Line() (json.RawMessage, bool) {
 	for {
 		select {
-		case <-x.over: // also if there is more
+		case <-x.over: // even if lines are buffered
 			return nil, false
 		default:
 		}
@@ -224,29 +222,29 @@ func (x *Exchange) Line() (json.RawMessage, bool) {
 	}
 }
 
-// Send sends one message.
+// Send writes a message as a line of JSON.
 func (x *Exchange) Send(message any) error {
 	line, err := json.Marshal(message)
 	if err != nil {
-		return fmt.Errorf("say something to the agent: %w", err)
+		return fmt.Errorf("write to the agent: %w", err)
 	}
 	return x.Say(string(line) + "\n")
 }
 
-// Say writes a text to the program's standard input as it is.
+// Say writes text to the program's standard input.
 func (x *Exchange) Say(text string) error {
 	x.sendMu.Lock()
 	defer x.sendMu.Unlock()
 	if _, err := io.WriteString(x.input, text); err != nil {
-		return fmt.Errorf("say something to the agent: %w", cmp.Or(context.Cause(x.ctx), err))
+		return fmt.Errorf("write to the agent: %w", cmp.Or(context.Cause(x.ctx), err))
 	}
 	return nil
 }
 
-// EndInput ends the program's standard input.
-func (x *Exchange) EndInput() { _ = x.input.Close() } // which has no error
+// EndInput closes the program's standard input.
+func (x *Exchange) EndInput() { _ = x.input.Close() } // it never fails
 
-// Tell passes an update on.
+// Tell passes an update to the caller of Run. It does nothing after speak has returned.
 func (x *Exchange) Tell(u pawl.AgentUpdate) {
 	x.watch.saw(&u)
 	x.tellMu.Lock()
@@ -256,5 +254,5 @@ func (x *Exchange) Tell(u pawl.AgentUpdate) {
 	}
 }
 
-// Done is closed when the exchange is over.
+// Done is closed when a limit is reached, the context ends, or Run returns.
 func (x *Exchange) Done() <-chan struct{} { return x.ctx.Done() }

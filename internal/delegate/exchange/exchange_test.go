@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no such thing")
 			os.Exit(3)
 		},
-		"stays": func() { // it has no end of its own
+		"stays": func() { // it ignores the end of its input
 			fmt.Println(`{"a":1}`)
 			<-make(chan int, 1)
 		},
@@ -96,7 +96,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// What is no JSON object is told of and passed over, and so is a line that nobody could want.
+// Lines that are not JSON objects are skipped with a note, and so are lines that are too long.
 func TestOddLines(t *testing.T) {
 	var got []int
 	_, told, err := run(t.Context(), t, "odd", pawl.AgentLimits{}, func(x *exchange.Exchange) error {
@@ -118,7 +118,7 @@ func TestOddLines(t *testing.T) {
 	}
 }
 
-// No line is lost, however many come and however slowly they are read.
+// No line is lost, however many there are.
 func TestFlood(t *testing.T) {
 	var got []int
 	if _, _, err := run(t.Context(), t, "flood", pawl.AgentLimits{Silence: time.Minute}, func(x *exchange.Exchange) error {
@@ -137,7 +137,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// Whatever reads on when a conversation is over hears nothing and tells nobody.
+// After speak has returned there are no more lines, and updates are dropped.
 func TestOver(t *testing.T) {
 	var told delegatetest.Updates
 	var x *exchange.Exchange
@@ -179,7 +179,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("OpenCall", func(t *testing.T) { // it has a time of its own
+	t.Run("OpenCall", func(t *testing.T) { // ToolTime applies in place of Silence
 		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: time.Hour, ToolTime: 300 * time.Millisecond}, func(x *exchange.Exchange) error {
 			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1"})
 			read(t, x)
@@ -233,7 +233,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// An exchange ends when as much is used as may be, in money or in tokens.
+// An exchange ends at its limit on money or tokens.
 func TestCap(t *testing.T) {
 	price := pawl.Price{Input: 3 * pawl.Dollars, Output: 15 * pawl.Dollars}
 	million := pawl.Usage{Input: 1_000_000}

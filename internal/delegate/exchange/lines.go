@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// MaxLine is how many bytes of a line are read. A longer line is left out.
+// MaxLine is the size in bytes of the longest line that is read. Longer lines are skipped.
 const MaxLine = 16 << 20
 
-// splitter makes lines of what is written to it. It calls line with each one, without its end, and
-// long with the size of each that is longer than MaxLine.
+// splitter splits what is written to it into lines. It calls line for each line that is not blank,
+// without the surrounding space, and long with the size of each line that is longer than MaxLine.
 type splitter struct {
 	line func([]byte)
 	long func(size int)
 
 	mu     sync.Mutex // guards what follows
 	part   []byte
-	size   int // of the line so far, of which part may have less
+	size   int // of the line so far; part is nil if that exceeds MaxLine
 	closed bool
 }
 
@@ -25,7 +25,7 @@ func (s *splitter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return 0, errors.New("nobody reads this any more")
+		return 0, errors.New("the reader is closed")
 	}
 	n := len(p)
 	for {

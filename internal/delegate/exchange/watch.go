@@ -13,7 +13,7 @@ import (
 // errCapped ends an exchange at its limit on money or tokens.
 var errCapped = errors.New("the limit on what the session may use was reached")
 
-// watch ends an exchange that is silent for too long or uses too much.
+// watch cancels an exchange that is silent for too long or uses too much.
 type watch struct {
 	limits pawl.AgentLimits
 	cancel context.CancelCauseFunc
@@ -21,7 +21,7 @@ type watch struct {
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
 	open  map[string]bool // tool calls that have no result yet
-	limit time.Duration   // that the timer is set to
+	limit time.Duration   // to which the timer is set
 }
 
 func newWatch(limits pawl.AgentLimits, cancel context.CancelCauseFunc) *watch {
@@ -33,7 +33,7 @@ func newWatch(limits pawl.AgentLimits, cancel context.CancelCauseFunc) *watch {
 	return w
 }
 
-// reset gives the agent its time again.
+// reset restarts the timer.
 func (w *watch) reset() {
 	if w.limit = w.limits.Silence; len(w.open) > 0 {
 		w.limit = w.limits.ToolTime
@@ -56,14 +56,14 @@ func (w *watch) silent() {
 	w.cancel(&pawl.ModelError{Kind: pawl.ModelTimeout, Message: fmt.Sprintf("%s for %s", what, limit)})
 }
 
-// heard says that the agent has sent something.
+// heard is called when the agent has sent something.
 func (w *watch) heard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reset()
 }
 
-// saw takes an update into account.
+// saw is called for each update.
 func (w *watch) saw(u *pawl.AgentUpdate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *watch) saw(u *pawl.AgentUpdate) {
 	w.reset()
 }
 
-// exceeds reports whether what was used so far is as much as the turn may use.
+// exceeds reports whether an update has reached the limit on money or tokens.
 func (w *watch) exceeds(u *pawl.AgentUpdate) bool {
 	cost := u.Cost
 	if cost == 0 {

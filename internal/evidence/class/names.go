@@ -146,8 +146,8 @@ var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo"
 var setUpOptions = []string{"--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
 	"--globalSetup", "--test-global-setup", "--helper", "--file"}
 
-// requirers load what their option -r names before tests. Elsewhere it means other things: pip reads
-// requirements, and grep looks into folders.
+// requirers are programs whose option -r names a file to load before the tests. The option of other
+// programs means something else: pip reads requirements from the file, and grep searches a folder.
 var requirers = []string{"node", "nodejs", "tsx", "ts-node", "mocha", "ts-mocha", "electron-mocha", "mochapack", "jasmine", "tape", "nyc", "c8", "cucumber", "cucumber-js",
 	"ruby", "rspec", "rake"}
 

@@ -78,7 +78,8 @@ func checkTools(tools []pawl.ToolSpec) error {
 	return nil
 }
 
-// parts is what protocols have as a list of parts or, in short, as one text.
+// parts is the content of a message: in JSON a list of parts, or a string in place of a list with one
+// text.
 type parts []json.RawMessage
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -93,7 +94,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]json.RawMessage)(p))
 }
 
-// text returns the texts of the parts, one after the other.
+// text returns the concatenated texts of the parts.
 func (p parts) text() string {
 	text := ""
 	for _, raw := range p {

@@ -8,8 +8,8 @@ import (
 	"pawl"
 )
 
-// geminiProtocol is Google's streamGenerateContent as server-sent events. Only foreign clients
-// speak it.
+// geminiProtocol is streamGenerateContent of Google's Gemini API, as server-sent events. No adapter of
+// ours uses it.
 func geminiProtocol() protocol {
 	return protocol{
 		path:    "/v1beta/models/…:streamGenerateContent",
@@ -121,7 +121,7 @@ func renderGemini(req pawl.ModelRequest, r Reply) []event {
 			for _, p := range pieces(b.Text) {
 				events = append(events, event{data: mustJSON(chunk(nil, map[string]any{"text": p})), point: AtText})
 			}
-		case pawl.BlockToolUse: // it comes in one piece
+		case pawl.BlockToolUse: // Gemini sends calls whole
 			call := map[string]any{"functionCall": map[string]any{"id": b.CallID, "name": b.Tool, "args": b.Args}}
 			events = append(events, event{data: mustJSON(chunk(nil, call)), point: AtArguments})
 		}

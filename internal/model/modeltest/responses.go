@@ -71,7 +71,7 @@ func decodeResponse(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	}
 	for _, raw := range in.Input {
 		role, block, err := decodeItem(raw)
-		if foreign && role != pawl.RoleAssistant { // developers speak as the user does
+		if foreign && role != pawl.RoleAssistant { // such as "developer"
 			role = pawl.RoleUser
 		}
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 // what [Handler.Received] tells, so that many conversations can share it. The
 // fields must not change while it serves.
 type Handler struct {
-	// Wire is the protocol that the server speaks; empty means all of them, each at its own path,
-	// with clients that are not ours: it demands of their requests only what it needs to read them.
+	// Wire is the protocol that the server speaks. Empty means all protocols, each at its own path,
+	// for clients of other makers: their requests are read, but not checked.
 	Wire Wire
 	// Answer says what to reply. It is called concurrently.
 	Answer func(pawl.ModelRequest) Reply
@@ -71,7 +71,7 @@ func (e event) reaches(p Point) bool {
 
 // protocol is what differs between the wires.
 type protocol struct {
-	path   string                   // of requests; what a client asks for may follow "…"
+	path   string                   // of requests; "…" stands for the name of the model
 	key    func(http.Header) string // the key a request carries
 	decode func(body []byte, foreign bool) (pawl.ModelRequest, error)
 	render func(req pawl.ModelRequest, r Reply) []event
@@ -92,7 +92,7 @@ func (w Wire) protocol() protocol {
 	return chatProtocol()
 }
 
-// protocol returns what is spoken at a path.
+// protocol returns the protocol for requests to a path.
 func (h *Handler) protocol(path string) protocol {
 	if h.Wire != "" {
 		return h.Wire.protocol()
@@ -105,13 +105,13 @@ func (h *Handler) protocol(path string) protocol {
 	return Chat.protocol()
 }
 
-// asked returns what a path asks for, where the protocol has that there.
-func (p protocol) asked(path string) string {
+// modelIn returns the model that a path names, or "" if the protocol has the model in the body.
+func (p protocol) modelIn(path string) string {
 	before, after, _ := strings.Cut(p.path, "…")
 	return strings.TrimSuffix(strings.TrimPrefix(path, before), after)
 }
 
-// serves reports whether a path is that of the protocol's model calls.
+// serves reports whether model calls of the protocol are sent to a path.
 func (p protocol) serves(path string) bool {
 	before, after, any := strings.Cut(p.path, "…")
 	return path == p.path || any && strings.HasPrefix(path, before) && strings.HasSuffix(path, after)
@@ -158,7 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		got.Request, got.Problem = p.decode(body, h.Wire == "")
 		if got.Request.Model == "" { // it is in the path
-			got.Request.Model = p.asked(r.URL.Path)
+			got.Request.Model = p.modelIn(r.URL.Path)
 		}
 	}
 	h.mu.Lock()

@@ -109,8 +109,8 @@ func classify(status int, header http.Header, body []byte, now time.Time) *pawl.
 	return e
 }
 
-// Told types an error of a provider that somebody else met and tells of: its HTTP status, 0 = there
-// was none, and a text, which may have the provider's own JSON somewhere in it.
+// Told returns the error that an agent reports about its own model call. Status is the HTTP status,
+// or 0 if there is none. The provider's JSON may be at the end of text.
 func Told(status int, text string) *pawl.ModelError {
 	p := problem{message: text}
 	if i := strings.IndexByte(text, '{'); i >= 0 && json.Valid([]byte(text[i:])) {
@@ -121,7 +121,7 @@ func Told(status int, text string) *pawl.ModelError {
 	return e
 }
 
-// typed types a problem, and says how long to wait.
+// typed returns the error for a problem, with the time to wait.
 func typed(status int, header http.Header, p problem, now time.Time) *pawl.ModelError {
 	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
 	switch {
