@@ -94,9 +94,11 @@ func (p Project) isAt(gitDir string, i identity) bool {
 // find is the project of a repository: the one that has its place, or had another place and
 // its identity. A copy of a repository that is still there gets an identity of its own. When
 // the other place is gone and this may be either, it fails with [pawl.CodeState].
+//
+// Other processes may be describing the same project. They give the repository its identity first,
+// so the identity is read after each description.
 func (h Home) find(repo pawl.Repository) (Project, error) {
-	i := identityOf(repo.GitDir)
-	if p, err := h.described(h.folder(repo.GitDir)); err == nil && p.isAt(repo.GitDir, i) {
+	if p, err := h.described(h.folder(repo.GitDir)); err == nil && p.isAt(repo.GitDir, identityOf(repo.GitDir)) {
 		p.Repo = repo
 		return p, nil
 	}
@@ -104,6 +106,7 @@ func (h Home) find(repo pawl.Repository) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
+	i := identityOf(repo.GitDir)
 	for _, p := range all {
 		if p.isAt(repo.GitDir, i) {
 			p.Repo = repo
@@ -137,20 +140,21 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// anew is a project of a repository that has no state folder. The folder of its place may
-// belong to a repository that was there before.
+// anew is a project of a repository that had no state folder. The folder of its place may belong to
+// a repository that was there before, or by now to this one.
 func (h Home) anew(repo pawl.Repository) Project {
 	dir := h.folder(repo.GitDir)
-	for n := 2; h.taken(dir); n++ {
+	for n := 2; ; n++ {
+		p, err := h.described(dir)
+		if err != nil {
+			return Project{Repo: repo, Dir: dir}
+		}
+		if p.isAt(repo.GitDir, identityOf(repo.GitDir)) {
+			p.Repo = repo
+			return p
+		}
 		dir = fmt.Sprintf("%s-%d", h.folder(repo.GitDir), n)
 	}
-	return Project{Repo: repo, Dir: dir}
-}
-
-// taken reports whether a state folder is of a repository.
-func (h Home) taken(dir string) bool {
-	_, err := h.described(dir)
-	return err == nil
 }
 
 // described is the project that a state folder says it is of.

@@ -3,7 +3,9 @@ package project_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pawl"
@@ -251,6 +253,33 @@ func TestIdentity(t *testing.T) {
 }
 
 // Nobody else can read what a repository is known by, and so make theirs look like it.
+// Processes that open a new repository at the same time agree on its state folder.
+func TestIdentityRace(t *testing.T) {
+	for range 100 {
+		top := t.TempDir()
+		repo := pawl.Repository{Root: top, GitDir: filepath.Join(top, ".git")}
+		if err := os.Mkdir(repo.GitDir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ids := make([]string, 8)
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				p, err := project.At(filepath.Join(top, "state"), repo)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = p.ID()
+			})
+		}
+		wg.Wait()
+		slices.Sort(ids)
+		if ids = slices.Compact(ids); len(ids) > 1 {
+			t.Fatalf("the project is %q", ids)
+		}
+	}
+}
+
 func TestIdentityIsPrivate(t *testing.T) {
 	g := ground{t, t.TempDir()}
 	a := g.begin("a")
