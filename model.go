@@ -219,6 +219,8 @@ const (
 	ModelContextLong ModelErrorKind = "context_too_long" // the prompt does not fit: do not try again
 	ModelRefused     ModelErrorKind = "refused"          // the model or a filter refused: do not try again
 	ModelQuota       ModelErrorKind = "quota"            // credit or plan exhausted: try again after Wait, if there is one
+	ModelUnknown     ModelErrorKind = "unknown_model"    // there is no such model, or the account may not use it: do not try again
+	ModelNoSession   ModelErrorKind = "no_session"       // a coding agent does not have the session to continue: begin another
 )
 
 // Retryable reports whether the same request may succeed later, even if the provider told no

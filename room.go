@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os/exec"
 	"strconv"
 	"time"
@@ -31,7 +32,12 @@ type Rooms interface {
 	// Programs identifies programs that commands in a room would find, each in a line that
 	// changes when another program is installed. What there is not is left out.
 	Programs(ctx context.Context, names []string) []string
-	// Leave closes the agent's room of that name if it is open and removes what it kept.
+	// Delegate opens the room of a coding agent on the worktree of an agent's room. It waits until no
+	// delegate room of that worktree with another [DelegateSpec] is in use. What the agent keeps in
+	// its home stays until Leave.
+	Delegate(ctx context.Context, spec DelegateSpec) (DelegateRoom, error)
+	// Leave closes the agent's room of that name, and its delegate rooms, if they are open, and
+	// removes what they kept.
 	Leave(run RunID, name string) error
 	// Prepare opens the room in which a clean checkout is made ready.
 	Prepare(ctx context.Context, spec PrepareSpec) (PrepareRoom, error)
@@ -55,6 +61,56 @@ type AgentRoom struct {
 	// is open with another key is closed first.
 	Prepared string
 	Limits   RoomLimits
+}
+
+// DelegateSpec describes the room of a coding agent that the user has installed.
+type DelegateSpec struct {
+	AgentRoom
+	// Agent is the agent's name. Agents with different names have different homes.
+	Agent string
+	// ReadOnly reports whether the worktree cannot be changed in the room. A room that is not
+	// confined does not enforce it.
+	ReadOnly bool
+	// Programs are the folders of the host that the agent's program needs besides those that every
+	// room has. They are read-only.
+	Programs []string
+	// Home are files that are written to the agent's home, in place of what it has, each time that
+	// the room is opened. Only the agent's user can read them.
+	Home []RoomFile
+	// Environ are further variables of all commands, as NAME=value.
+	Environ []string
+	// Egress are the rules of the egress proxy, as in [PrepareSpec].
+	Egress []string
+	// Gateway, if not nil, is reached at [DelegateRoom.Gateway].
+	Gateway *Gateway
+	// Refused is as in [PrepareSpec].
+	Refused func(Contact)
+}
+
+// Gateway forwards requests of commands in a room to the server of a model provider, and adds the
+// key, so that the key is never in the room.
+type Gateway struct {
+	// Address is the base URL of the provider's server. The path of a request is appended to it.
+	Address string
+	// Token is what commands use as their key. A request without it is refused. It is valid for this
+	// gateway only.
+	Token string
+	// Key returns the key that takes the place of the token. It is called for each request.
+	Key func(ctx context.Context) (string, error)
+}
+
+// DelegateRoom is an open room of a coding agent.
+type DelegateRoom interface {
+	Room
+	// Home returns the path by which this process reaches the agent's home.
+	Home() (string, error)
+	// Gateway returns the URL by which commands reach the gateway, such as "http://127.0.0.1:3128";
+	// it is empty if the room has none.
+	Gateway() string
+	// Listen makes a Unix socket that commands can connect to. It replaces an earlier one of the same
+	// name. Relay is a command, to be run in the room, that passes its standard input and output to
+	// the socket and ends with the connection.
+	Listen(name string) (l net.Listener, relay []string, err error)
 }
 
 // GateRoom asks for a room for a clean checkout.
