@@ -241,6 +241,7 @@ var failureWords = map[FailureCode]string{
 	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused",
 	FailureCode(ModelBadRequest): "the provider refuses the request", FailureCode(ModelContextLong): "the prompt is too long for the model",
 	FailureCode(ModelRefused): "the model refuses to answer", FailureCode(ModelQuota): "the account's credit or quota is used up",
+	FailureCode(ModelUnknown): "there is no such model, or the account may not use it", FailureCode(ModelNoSession): "the agent does not have its session any more",
 }
 
 // Limited reports that a provider lets no model call of the account through for a while: a

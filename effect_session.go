@@ -197,6 +197,22 @@ type CallModel struct {
 	Try            int    `json:"try"`
 	Reserved       Micros `json:"reserved"`
 	ReservedTokens int64  `json:"reserved_tokens"`
+	// Agent is set if the tier's model is a coding agent. The call is then a turn of the agent, and
+	// MaxOutput is not used.
+	Agent *AgentCall `json:"agent,omitempty"`
+}
+
+// AgentCall holds what a turn of a coding agent depends on besides the transcript.
+type AgentCall struct {
+	// Session is the agent's id of the session to continue; empty means a new one, which is told the
+	// whole transcript. A session that continues is told the transcript from item From on.
+	Session string `json:"session,omitempty"`
+	From    int    `json:"from,omitempty"`
+	// Used and Spent are the totals of the session's earlier turns. Spent is at list prices.
+	Used  Usage  `json:"used,omitzero"`
+	Spent Micros `json:"spent,omitempty"`
+	// Before is the worktree's tree before the turn; it is not empty.
+	Before TreeHash `json:"before"`
 }
 
 // Verb implements [Do].
@@ -211,6 +227,20 @@ func (d *CallModel) fields(c *coder) {
 	num(c, 6, &d.Try)
 	num(c, 7, &d.Reserved)
 	num(c, 8, &d.ReservedTokens)
+	agent := AgentCall{}
+	if d.Agent != nil {
+		agent = *d.Agent
+	}
+	sub(c, 9, func(c *coder) {
+		str(c, 1, &agent.Session)
+		num(c, 2, &agent.From)
+		sub(c, 3, agent.Used.fields)
+		num(c, 4, &agent.Spent)
+		str(c, 5, &agent.Before)
+	})
+	if c.reading && agent != (AgentCall{}) {
+		d.Agent = &agent
+	}
 }
 
 // ItemKind says what an [Item] of a transcript is.

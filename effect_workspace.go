@@ -29,12 +29,15 @@ func (d *OpenWorkspace) fields(c *coder) {
 }
 
 // InspectWorkspace looks what the worktree holds. Answered by [WorkspaceInspected].
-type InspectWorkspace struct{}
+type InspectWorkspace struct {
+	// Salvage is the ref that keeps what the worktree holds, if that is not a commit; empty = none.
+	Salvage string `json:"salvage,omitempty"`
+}
 
 // Verb implements [Do].
 func (*InspectWorkspace) Verb() Verb { return VerbInspectWorkspace }
 
-func (d *InspectWorkspace) fields(*coder) {}
+func (d *InspectWorkspace) fields(c *coder) { str(c, 1, &d.Salvage) }
 
 // ResetWorkspace sets the worktree's content aside and returns it to a commit.
 // Answered by [WorkspaceReset].

@@ -95,6 +95,30 @@ type ModelReplied struct {
 	// Waited is how long it waited for places of the machine, which is not the session's
 	// time; 0 = it had them at once.
 	Waited time.Duration `json:"waited,omitempty"`
+	// Agent is set if a coding agent has ended a turn. Calls then are those of our own tools, and
+	// Text is the agent's last message.
+	Agent *AgentTurned `json:"agent,omitempty"`
+}
+
+// AgentTurned says how a turn of a coding agent ended.
+type AgentTurned struct {
+	Stop AgentStop `json:"stop"` // it is not empty
+	// Session is the agent's id of the session; empty = it cannot be continued.
+	Session string `json:"session,omitempty"`
+	// Transcript has each [AgentUpdate] of the turn as a line of JSON; zero = there were none.
+	Transcript Hash `json:"transcript,omitzero"`
+	// Tree is the worktree's tree afterwards, and LeftOut what of the worktree it does not have.
+	Tree    TreeHash   `json:"tree"`
+	LeftOut []LimitMet `json:"left_out,omitempty"`
+	// Changed reports that the agent changed a worktree that it may only read.
+	Changed bool `json:"changed,omitempty"`
+	// Worth is what the turn cost at list prices, even if a plan paid for it.
+	Worth Micros `json:"worth,omitempty"`
+	// Version is the agent's version; empty if it did not say. Tools is how many tool calls of its own
+	// the agent made; Failed is how many of these failed.
+	Version string `json:"version,omitempty"`
+	Tools   int    `json:"tools,omitempty"`
+	Failed  int    `json:"failed,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -111,10 +135,46 @@ func (b *ModelReplied) fields(c *coder) {
 	list(c, 8, &b.Calls, (*coder).toolUse)
 	num(c, 9, &b.Cost)
 	num(c, 10, &b.Waited)
+	agent := AgentTurned{}
+	if b.Agent != nil {
+		agent = *b.Agent
+	}
+	sub(c, 11, agent.fields)
+	if c.reading && agent.Stop != "" {
+		b.Agent = &agent
+	}
+}
+
+func (b *AgentTurned) fields(c *coder) {
+	str(c, 1, &b.Stop)
+	str(c, 2, &b.Session)
+	sum(c, 3, &b.Transcript)
+	str(c, 4, &b.Tree)
+	list(c, 5, &b.LeftOut, (*coder).limitMet)
+	flag(c, 6, &b.Changed)
+	num(c, 7, &b.Worth)
+	str(c, 8, &b.Version)
+	num(c, 9, &b.Tools)
+	num(c, 10, &b.Failed)
 }
 
 // Answers implements [Answer].
 func (b *ModelReplied) Answers() Seq { return b.Effect }
+
+// AgentBegan says that a coding agent has begun or continued a session during the effect, which
+// stays open. After a crash the session can be continued.
+type AgentBegan struct {
+	Effect  Seq    `json:"effect"`
+	Session string `json:"session"` // the agent's id of it
+}
+
+// EventKind implements [Body].
+func (*AgentBegan) EventKind() Kind { return KindAgentBegan }
+
+func (b *AgentBegan) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	str(c, 2, &b.Session)
+}
 
 // ToolUse is one tool call of a reply, as far as decisions need it.
 type ToolUse struct {
@@ -132,6 +192,9 @@ type ToolUse struct {
 	// Trimmed is the result as the harness would cut it, when its problem is only
 	// that it is too long: after two refusals it is taken instead.
 	Trimmed Hash `json:"trimmed,omitzero"`
+	// Told reports a call of a coding agent that had its answer during the turn: an answer that is no
+	// error needs no further turn.
+	Told bool `json:"told,omitempty"`
 }
 
 func (c *coder) toolUse(b *ToolUse) {
@@ -143,6 +206,7 @@ func (c *coder) toolUse(b *ToolUse) {
 	facts(c, 6, &b.Facts)
 	flag(c, 7, &b.Harness)
 	sum(c, 8, &b.Trimmed)
+	flag(c, 9, &b.Told)
 }
 
 // ToolReturned answers [CallTool].

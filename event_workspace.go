@@ -34,8 +34,9 @@ func (b *WorkspaceOpened) Answers() Seq { return b.Effect }
 
 // WorkspaceInspected answers [InspectWorkspace].
 type WorkspaceInspected struct {
-	Effect Seq      `json:"effect"`
-	Tree   TreeHash `json:"tree"`
+	Effect  Seq      `json:"effect"`
+	Tree    TreeHash `json:"tree"`
+	Salvage string   `json:"salvage,omitempty"` // empty when there was nothing to save, or no wish to
 }
 
 // EventKind implements [Body].
@@ -44,6 +45,7 @@ func (*WorkspaceInspected) EventKind() Kind { return KindWorkspaceInspected }
 func (b *WorkspaceInspected) fields(c *coder) {
 	num(c, 1, &b.Effect)
 	str(c, 2, &b.Tree)
+	str(c, 3, &b.Salvage)
 }
 
 // Answers implements [Answer].

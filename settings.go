@@ -146,6 +146,34 @@ type Settings struct {
 	Announce *Announcing `json:"announce,omitempty"`
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
+	// Session are the limits of each session of a coding agent.
+	Session SessionLimits `json:"session,omitzero"`
+}
+
+// SessionLimits bound a session of a coding agent. A field that is zero means its default.
+type SessionLimits struct {
+	// Money and Tokens bound what the session may use, at list prices. They are checked after each
+	// of the agent's model calls.
+	Money  Micros `json:"money,omitempty"`
+	Tokens int64  `json:"tokens,omitempty"`
+	// Time bounds a session whose recipe gives no timeout.
+	Time time.Duration `json:"time,omitempty"`
+	// Silence is how long the agent may send nothing while none of its tool calls is open. ToolTime
+	// is how long it may send nothing while one is.
+	Silence  time.Duration `json:"silence,omitempty"`
+	ToolTime time.Duration `json:"tool_time,omitempty"`
+}
+
+// DefaultSessionLimits bound a session of a coding agent when nothing else is set.
+var DefaultSessionLimits = SessionLimits{Money: 2 * Dollars, Tokens: 5_000_000, Time: 45 * time.Minute, Silence: 5 * time.Minute, ToolTime: 15 * time.Minute}
+
+// Filled returns the limits with a default for each that is not set.
+func (l SessionLimits) Filled() SessionLimits {
+	d := DefaultSessionLimits
+	return SessionLimits{
+		Money: cmp.Or(l.Money, d.Money), Tokens: cmp.Or(l.Tokens, d.Tokens), Time: cmp.Or(l.Time, d.Time),
+		Silence: cmp.Or(l.Silence, d.Silence), ToolTime: cmp.Or(l.ToolTime, d.ToolTime),
+	}
 }
 
 // PrepareGate stands for the commands of Prepare in [Settings.AllowMissingGates].
@@ -221,6 +249,10 @@ type ModelChoice struct {
 	// Price is per million tokens. A price nobody knows is the dearest known one.
 	Price      Price `json:"price"`
 	PriceGuess bool  `json:"price_guess,omitempty"`
+	// Agent reports whether the provider is a coding agent: a call is then a turn of it. Plan reports
+	// whether a plan pays for its turns, so that they cost no money.
+	Agent bool `json:"agent,omitempty"`
+	Plan  bool `json:"plan,omitempty"`
 }
 
 // Account returns whose limits calls of the model count against.

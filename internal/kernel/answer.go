@@ -33,6 +33,27 @@ func (d *draft) answer(a pawl.Answer) {
 	}
 }
 
+// began records that a coding agent has begun a session during an open effect. Anything else is
+// recorded as ignored.
+func (d *draft) began(b *pawl.AgentBegan) {
+	f := d.s.Find(b.Effect)
+	if f != nil && isTurn(f) && b.Session != "" && len(b.Session) <= maxAgentSession {
+		d.emit(f.Loop, b)
+		return
+	}
+	d.emit(0, &pawl.AnswerIgnored{Effect: b.Effect, What: b.EventKind().String()})
+}
+
+// maxAgentSession bounds a coding agent's id of its session, in bytes. A longer one is not
+// remembered.
+const maxAgentSession = 200
+
+// isTurn reports whether an effect is a turn of a coding agent.
+func isTurn(f *pawl.Effect) bool {
+	do, ok := f.Do.(*pawl.CallModel)
+	return ok && do.Agent != nil
+}
+
 // fits reports whether an answer is of a kind that the effect can have.
 func fits(f *pawl.Effect, a pawl.Answer) bool {
 	var ok bool
@@ -44,7 +65,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 	case *pawl.PromptAssembled:
 		_, ok = f.Do.(*pawl.AssemblePrompt)
 	case *pawl.ModelReplied:
-		_, ok = f.Do.(*pawl.CallModel)
+		do, calls := f.Do.(*pawl.CallModel)
+		ok = calls && (do.Agent != nil) == (a.(*pawl.ModelReplied).Agent != nil)
 	case *pawl.ToolReturned:
 		_, ok = f.Do.(*pawl.CallTool)
 	case *pawl.GateJudged:
@@ -92,6 +114,10 @@ func (s *State) loggedAnswer(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	case *pawl.ModelReplied:
 		c := *b
 		c.Cost = s.price(f).Cost(b.Usage)
+		if b.Agent != nil {
+			turned, cost := s.turned(f, b)
+			c.Agent, c.Cost = &turned, cost
+		}
 		c.Model, c.Calls = brief.Cut(b.Model, 100), boundCalls(b.Calls)
 		return &c
 	case *pawl.EffectFailed:

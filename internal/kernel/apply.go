@@ -407,11 +407,14 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.EffectWithdrawn:
 		return s.closeLostEffect(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, nil)
 	case *pawl.EffectLost:
-		return s.closeLostEffect(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
+		return s.closeLostEffect(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, func(x *session.Session, f *pawl.Effect) {
 			if x != nil {
 				x.Lost()
+				l.worktree.Continues = isTurn(f) && x.CanContinue()
 			}
 		})
+	case *pawl.AgentBegan:
+		return s.agentBegan(l, b)
 	case *pawl.LimitReached:
 		l.applyLimitReached(b)
 	case *pawl.ComplexityScored:

@@ -232,11 +232,15 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 	case *pawl.Notified:
 		s.notified = s.notified || f.Do.Verb() == pawl.VerbNotify
 	case *pawl.EffectFailed:
+		if do, ok := f.Do.(*pawl.CallModel); ok && do.Agent != nil {
+			x.Spent(b.Failure.Used, s.model(do.Tier).Price.Cost(b.Failure.Used))
+		}
 		l.effectFailed(x, f, &b.Failure)
 	case *pawl.PromptAssembled:
 		x.Prompt(b)
 	case *pawl.ModelReplied:
 		x.Reply(b)
+		l.turned(b.Agent)
 	case *pawl.ToolReturned:
 		l.toolReturned(x, f, b)
 	case *pawl.WaitEnded:
@@ -356,7 +360,10 @@ func (l *Loop) judgesWhole(r *pawl.GateJudged) bool {
 // effectFailed records why an effect failed; advance decides what follows.
 func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failure) {
 	switch do := f.Do.(type) {
-	case *pawl.CallModel, *pawl.AssemblePrompt:
+	case *pawl.CallModel:
+		l.turnFailed(x, do, why)
+		x.Fail(why)
+	case *pawl.AssemblePrompt:
 		x.Fail(why)
 	case *pawl.CallTool:
 		text := brief.Cut("the tool could not work: "+why.Message, 300)
@@ -389,6 +396,38 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 	default:
 		l.worktree.FailEffect(f.ID, do.Verb(), why)
 	}
+}
+
+// turnFailed records that a turn of a coding agent failed. The agent may have written before. If the
+// agent does not have the session that a driver's death interrupted, what it had written is set
+// aside.
+func (l *Loop) turnFailed(x *session.Session, do *pawl.CallModel, why *pawl.Failure) {
+	if do.Agent == nil {
+		return
+	}
+	l.worktree.Unsure = l.worktree.Unsure || !why.Unsent
+	l.worktree.Restore = l.worktree.Restore || x.WasLost() && pawl.ModelErrorKind(why.Code) == pawl.ModelNoSession
+}
+
+// turned records what a turn of a coding agent left in the worktree.
+func (l *Loop) turned(b *pawl.AgentTurned) {
+	if b == nil {
+		return
+	}
+	l.worktree.Wrote(b.Tree)
+	l.worktree.Restore = l.worktree.Restore || b.Changed
+}
+
+// agentBegan records the session that a coding agent has begun.
+func (s *State) agentBegan(l *Loop, b *pawl.AgentBegan) error {
+	f := s.Find(b.Effect)
+	if f == nil || f.Loop != l.Ref || !isTurn(f) {
+		return fmt.Errorf("effect %d is no open turn of a coding agent", b.Effect)
+	}
+	if x := l.sessionByN(f.Session); x != nil {
+		x.Began(f, b.Session)
+	}
+	return nil
 }
 
 // applyWaitEnded records that a wait has ended. A back-off is not the session's time.

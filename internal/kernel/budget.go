@@ -4,15 +4,33 @@ import (
 	"fmt"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/budget"
 )
 
-// price returns the price of the model that an effect calls; zero if it calls none.
+// price returns the price of the model that an effect calls. It is zero if the effect calls none, or
+// if a plan pays for it.
 func (s *State) price(f *pawl.Effect) pawl.Price {
-	if do, ok := f.Do.(*pawl.CallModel); ok {
-		return s.Settings.Models[do.Tier-1].Price
+	if do, ok := f.Do.(*pawl.CallModel); ok && !s.model(do.Tier).Plan {
+		return s.model(do.Tier).Price
 	}
 	return pawl.Price{}
+}
+
+// turned returns how a turn of a coding agent ended, with what it cost at list prices, and what is
+// charged for it. The agent's own figure counts, if it has one.
+func (s *State) turned(f *pawl.Effect, b *pawl.ModelReplied) (turned pawl.AgentTurned, cost pawl.Micros) {
+	turned = *b.Agent
+	model := s.model(f.Do.(*pawl.CallModel).Tier)
+	turned.Worth = max(turned.Worth, 0)
+	if turned.Worth == 0 {
+		turned.Worth = model.Price.Cost(b.Usage)
+	}
+	turned.Version = brief.Cut(turned.Version, 40)
+	if model.Plan {
+		return turned, 0
+	}
+	return turned, turned.Worth
 }
 
 // warn warns once per limit that four fifths of it are spent.

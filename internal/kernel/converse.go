@@ -89,8 +89,11 @@ func (d *draft) giveUpOn(x *session.Session, reason string) {
 }
 
 // startSession starts a session of the loop. Unless b says otherwise, it is the first
-// try and has the default cap on turns.
+// try and has the default cap on turns. A session of a coding agent always has a timeout.
 func (d *draft) startSession(l *Loop, b pawl.SessionStarted) {
+	if b.Timeout == 0 && d.s.model(b.Place.Tier).Agent {
+		b.Timeout = d.s.Settings.Session.Filled().Time
+	}
 	b.Session, b.Turns, b.Try = l.session+1, cmp.Or(b.Turns, session.DefaultTurns), max(b.Try, 1)
 	d.emit(l.Ref, &b)
 }
@@ -113,7 +116,12 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 		d.shortOf(l, x, over)
 		return
 	}
-	output, want, short := d.s.Room(&d.s.Settings.Models[x.Place.Tier-1], x.Bytes(), d.s.Settings.OutputFloor)
+	model := d.s.model(x.Place.Tier)
+	if model.Agent {
+		d.callAgent(l, x, model)
+		return
+	}
+	output, want, short := d.s.Room(model, x.Bytes(), d.s.Settings.OutputFloor)
 	switch {
 	case short == nil:
 	case d.s.Reserved != budget.Purse{}: // calls in flight may release some
@@ -126,6 +134,34 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 	do.MaxOutput, do.Reserved, do.ReservedTokens = output, want.Money, want.Tokens
 	d.requestEffect(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
 }
+
+// callAgent requests a turn of a coding agent, if the session's limits and the budget have room for it.
+func (d *draft) callAgent(l *Loop, x *session.Session, model *pawl.ModelChoice) {
+	limits := d.s.Settings.Session.Filled()
+	if n, over := x.OverLimit(limits); over {
+		d.act(l, x, &n)
+		return
+	}
+	money, tokens := x.Left(limits)
+	if model.Plan {
+		money = 0
+	}
+	want, short := d.s.RoomForTurn(budget.Purse{Money: money, Tokens: tokens})
+	switch {
+	case short == nil:
+	case d.s.Reserved != budget.Purse{}: // calls in flight may release some
+		return
+	default:
+		d.shortOf(l, x, short)
+		return
+	}
+	do := x.CallAgent(l.worktree.Tree)
+	do.Reserved, do.ReservedTokens = want.Money, want.Tokens
+	d.requestEffect(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
+}
+
+// model returns the model of a tier.
+func (s *State) model(tier int) *pawl.ModelChoice { return &s.Settings.Models[tier-1] }
 
 // shortOf decides what follows when a limit leaves no room for a model call: an
 // optional session ends, any other stops the run.

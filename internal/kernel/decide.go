@@ -18,6 +18,7 @@ type Input struct {
 	Jumped  time.Duration
 	Start   *Start
 	Answer  pawl.Answer
+	Began   *pawl.AgentBegan
 	Recover *Recover
 	Steer   *pawl.Steering
 	Fork    *Fork
@@ -57,6 +58,9 @@ func (d *draft) input(in Input) error {
 		return pawl.Errorf(pawl.CodeState, "the run has not been started")
 	case in.Answer != nil:
 		d.answer(in.Answer)
+		return nil
+	case in.Began != nil:
+		d.began(in.Began)
 		return nil
 	case in.Fork != nil:
 		d.markAllDirty()

@@ -220,6 +220,8 @@ func inputName(in Input) string {
 		return "recover"
 	case in.Steer != nil:
 		return string(in.Steer.Verb)
+	case in.Began != nil:
+		return "agent_began"
 	case in.Fork != nil:
 		return "fork"
 	}
@@ -372,6 +374,13 @@ func (w *world) touch(f flight) pawl.Answer {
 	case *pawl.EffectFailed:
 		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
 			at.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
+		}
+		if isTurn(f.effect) && !b.Failure.Unsent && f.effect.ID%3 != 0 && w.state.Loop(f.effect.Loop).working() {
+			at.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-half", f.effect.ID))
+		}
+	case *pawl.ModelReplied:
+		if b.Agent != nil {
+			w.turn(f.effect, b.Agent, at)
 		}
 	case *pawl.ToolReturned:
 		if f.effect.Class != pawl.CrashRepeat && !b.Conflict && !b.IsError {
@@ -595,4 +604,16 @@ func describe(s *State) string {
 		}
 	}
 	return out
+}
+
+// turn lets a coding agent's turn change the worktree, if it is of a step. Any other that changes it
+// does what it must not.
+func (w *world) turn(f *pawl.Effect, b *pawl.AgentTurned, at *folder) {
+	l := w.state.Loop(f.Loop)
+	x := l.sessionByN(f.Session)
+	writes := l.working() && x != nil && x.Purpose == pawl.ForStep
+	if writes && f.ID%4 != 0 || b.Changed {
+		at.tree = pawl.TreeHash(w.name("tree-", f.ID))
+	}
+	b.Tree = at.tree
 }

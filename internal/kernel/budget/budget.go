@@ -73,7 +73,7 @@ func OfFailure(f *pawl.Effect, price pawl.Price, why *pawl.Failure) Purse {
 		return Purse{price.Cost(why.Used), why.Used.Total()}
 	}
 	switch pawl.ModelErrorKind(why.Code) {
-	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNoServer, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:
+	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNoServer, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota, pawl.ModelUnknown, pawl.ModelNoSession:
 		return Purse{}
 	}
 	return Of(f)
@@ -172,6 +172,35 @@ func (b *Budget) Room(m *pawl.ModelChoice, bytes int64, floor int) (output int, 
 		}
 		output = max(output/2, floor)
 	}
+}
+
+// The least that is worth beginning a turn of a coding agent with.
+const (
+	minTurnMoney  = pawl.Dollars / 100
+	minTurnTokens = 5_000
+)
+
+// RoomForTurn returns the reservation for a turn of a coding agent that may use want: as much of it
+// as the limits leave beside what is spent and reserved. The agent is ended when it has used that. A
+// turn that costs no money wants none.
+//
+// If too little is left, short is the limit that leaves it. Its value is what would be spent with
+// the least that a turn needs, without the calls in flight.
+func (b *Budget) RoomForTurn(want Purse) (got Purse, short *pawl.LimitReached) {
+	got = want
+	if limit := b.Limit(pawl.LimitMoney); limit > 0 && want.Money > 0 {
+		got.Money = min(want.Money, pawl.Micros(limit)-b.Spent.Money-b.Reserved.Money)
+		if least := min(want.Money, minTurnMoney); got.Money < least {
+			return want, &pawl.LimitReached{Scope: "run", Limit: pawl.LimitMoney, Max: limit, Value: int64(b.Spent.Money + least)}
+		}
+	}
+	if limit := b.Limit(pawl.LimitTokens); limit > 0 {
+		got.Tokens = min(want.Tokens, limit-b.Spent.Tokens-b.Reserved.Tokens)
+		if least := min(want.Tokens, minTurnTokens); got.Tokens < least {
+			return want, &pawl.LimitReached{Scope: "run", Limit: pawl.LimitTokens, Max: limit, Value: b.Spent.Tokens + least}
+		}
+	}
+	return got, nil
 }
 
 // over returns the name of the limit that one more reservation would exceed, or "".

@@ -115,7 +115,7 @@ func (x *Session) Next(spec *Spec, alive time.Duration) Next {
 		n := x.nextCall(spec, alive)
 		n.ToCall = n.Act != End
 		return n
-	case len(x.calls) == 0 && x.spoke():
+	case len(x.calls) == 0 && x.spoke(), x.submitted == 0 && x.isAnswered():
 		return x.spokeLast(spec)
 	}
 	return x.answeredAll(spec, alive)
@@ -320,6 +320,8 @@ func (x *Session) spokeLast(spec *Spec) Next {
 	switch {
 	case x.stop == pawl.StopMaxOutput:
 		return x.goOn(textCutText)
+	case x.agent.isCapped():
+		return x.capped()
 	case spec.Output == "" || !spec.Required:
 		n := end(pawl.SessionDone, "")
 		n.Output = x.text

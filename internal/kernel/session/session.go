@@ -51,6 +51,7 @@ type Session struct {
 	open       int         // effects in flight
 	used       []toolCount // how often tools were called
 	objected   bool        // the harness has objected once to a result that fits its schema
+	agent      agent
 }
 
 // call is one tool call of the last reply.
@@ -153,8 +154,12 @@ func (x *Session) Extend(by time.Duration) {
 	}
 }
 
-// Lost records that the result of a dispatch is not known. It does not count as a try.
-func (x *Session) Lost() { x.dispatches-- }
+// Lost records that a driver died during a dispatch, so that its result is not known. It does not
+// count as a try.
+func (x *Session) Lost() {
+	x.dispatches--
+	x.agent.lost = true
+}
 
 // Prompt records the prompt that the session begins with.
 func (x *Session) Prompt(b *pawl.PromptAssembled) {
@@ -179,6 +184,7 @@ func (x *Session) Reply(b *pawl.ModelReplied) {
 		x.calls[i].use = b.Calls[i]
 		x.items = append(x.items, pawl.Item{Kind: pawl.ItemResult, Call: uint16(i)})
 	}
+	x.agent.turned(b, x.base)
 }
 
 // Answer fills in the result of a call of the last reply. Calls are numbered from 0. Bytes is the
@@ -197,8 +203,16 @@ func Interrupted(item pawl.Item) pawl.Item {
 	return item
 }
 
-// Fail records why the last dispatch of the prompt or of a model call failed.
-func (x *Session) Fail(why *pawl.Failure) { x.failed, x.waited = why, false }
+// Fail records why the last dispatch of the prompt or of a model call failed. If a coding agent does
+// not have its session any more, the dispatch does not count, and the next one begins another.
+func (x *Session) Fail(why *pawl.Failure) {
+	if pawl.ModelErrorKind(why.Code) == pawl.ModelNoSession && x.agent.id != "" {
+		x.agent.id, x.agent.lost = "", false
+		x.dispatches--
+		return
+	}
+	x.failed, x.waited = why, false
+}
 
 // Rested records that a back-off of this length is over. It does not count as the session's time.
 func (x *Session) Rested(after time.Duration) {
@@ -251,12 +265,13 @@ func (x *Session) say(b *pawl.NoteAdded) {
 			break
 		}
 	}
+	saidLast := len(x.calls) == 0 || x.isAnswered()
 	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Blob: b.Blob, Text: text})
 	if x.bytes += int64(len(text)); !b.Blob.IsZero() {
 		x.bytes += x.reminderBytes
 	}
 	switch {
-	case len(x.calls) > 0:
+	case !saidLast:
 		x.reminded = true
 	case x.stop != pawl.StopMaxOutput:
 		x.nags++

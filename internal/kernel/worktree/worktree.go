@@ -21,6 +21,9 @@ type State struct {
 	Verify  bool          // a driver died, so it must be inspected
 	Restore bool          // it is not as recorded, so it must be reset
 	Leaving bool          // it is being closed because the parent wants the loop to stop
+	// Continues reports that the coding agent that was writing when a driver died can continue its
+	// session, so that what it has written stays.
+	Continues bool
 
 	Furnished string // the key of the preparation whose files are in it; empty = none, or not known
 	Rested    bool   // the wait after a failure is over
@@ -154,12 +157,12 @@ func (w *State) IsOfPreparing() bool {
 func (w *State) IsSound() bool { return !w.Unsure && !w.Verify && !w.Restore }
 
 // Inspected records the tree that an inspection found. After a crash, the worktree must be reset
-// if that is not the recorded tree, or if it was unsure what it holds. Without a crash, the tree
-// that was found is believed.
+// if that is not the recorded tree, or if it was unsure what it holds, unless its coding agent
+// continues. Without a crash, the tree that was found is believed.
 func (w *State) Inspected(tree pawl.TreeHash) {
-	w.Restore = w.Verify && (w.Unsure || tree != w.Tree)
+	w.Restore = w.Restore || w.Verify && !w.Continues && (w.Unsure || tree != w.Tree)
 	w.Wrote(tree)
-	w.Verify, w.Unsure = false, false
+	w.Verify, w.Unsure, w.Continues = false, false, false
 }
 
 // Wrote records the tree after a call that may have written. Another tree makes the worktree dirty.
@@ -173,4 +176,6 @@ func (w *State) IsAt(tree pawl.TreeHash) { w.Tree, w.Dirty = tree, false }
 
 // Forget records that there is nothing to inspect or reset, as when the worktree was opened or
 // closed.
-func (w *State) Forget() { w.Restore, w.Verify, w.Unsure = false, false, false }
+func (w *State) Forget() {
+	w.Restore, w.Verify, w.Unsure, w.Continues = false, false, false, false
+}

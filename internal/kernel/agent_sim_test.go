@@ -1,0 +1,110 @@
+package kernel
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// TestAgentSimulation drives runs whose tiers are coding agents through random worlds, as
+// TestSimulation does with models.
+func TestAgentSimulation(t *testing.T) { agents.test(t) }
+
+var agents = simulation{env: "PAWL_AGENT_SEED", seeds: 800, short: 4, simulate: simulateAgents, complete: func(c *census, t *testing.T) {
+	for _, k := range []pawl.Kind{pawl.KindAgentBegan, pawl.KindModelReplied, pawl.KindEffectLost, pawl.KindWorkspaceReset, pawl.KindIterationRestarted} {
+		if !t.Failed() && c.kinds[k] < 10 {
+			t.Errorf("%s happened %d times in %d events", k, c.kinds[k], c.events)
+		}
+	}
+	for _, r := range []pawl.SessionResult{pawl.SessionDone, pawl.SessionTurns, pawl.SessionTimeout, pawl.SessionFailed} {
+		if !t.Failed() && c.ends[r] < 3 {
+			t.Errorf("%d sessions ended %s", c.ends[r], r)
+		}
+	}
+}}
+
+func simulateAgents(t testing.TB, seed uint64) *world {
+	w := newWorld(t)
+	c := newChance(w, seed)
+	s := c.settings()
+	for i := range s.Models {
+		m := &s.Models[i]
+		m.Agent, m.Plan = (seed+uint64(i))%4 != 0, (seed+uint64(i))%4 == 1
+		m.Provider = fmt.Sprint("agent-", i)
+	}
+	s.Session.Money = pawl.Micros(20_000 * (1 + seed%7))
+	w.happens = func(f *pawl.Effect) (pawl.Answer, time.Duration) {
+		if do, ok := f.Do.(*pawl.CallModel); ok && do.Agent != nil {
+			return c.turn(f, do), time.Duration(c.IntN(50)) * time.Minute
+		}
+		return c.happens(f)
+	}
+	w.start(c.recipe(), s)
+	for range 50 + c.IntN(200) {
+		if c.in(3) {
+			c.begins()
+		}
+		if !c.step() {
+			break
+		}
+	}
+	c.calmDown()
+	return w
+}
+
+// begins has a coding agent tell of its session in the middle of a turn, or of a turn that is over.
+func (c *chance) begins() {
+	w := c.w
+	if c.in(20) {
+		w.mustTake(Input{Began: &pawl.AgentBegan{Effect: w.state.Seq, Session: "late"}})
+	}
+	for _, f := range w.flights {
+		if isTurn(f.effect) && c.IntN(2) == 0 {
+			w.mustTake(Input{Began: &pawl.AgentBegan{Effect: f.effect.ID, Session: sessionOf(f.effect)}})
+			return
+		}
+	}
+}
+
+// sessionOf returns the session that a turn begins or continues.
+func sessionOf(f *pawl.Effect) string {
+	if do := f.Do.(*pawl.CallModel); do.Agent.Session != "" {
+		return do.Agent.Session
+	}
+	return fmt.Sprint("s", f.ID)
+}
+
+// turn returns how a turn of a coding agent ends.
+func (c *chance) turn(f *pawl.Effect, do *pawl.CallModel) pawl.Answer {
+	if do.Agent.Session != "" && c.in(15) {
+		return failed(f, pawl.FailureCode(pawl.ModelNoSession), "it has no such session")
+	}
+	a := c.model(f)
+	b, ok := a.(*pawl.ModelReplied)
+	if !ok {
+		return a
+	}
+	b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Session: sessionOf(f), Transcript: blobOf("turn"), Worth: pawl.Micros(c.IntN(30_000))}
+	for i := range b.Calls {
+		if use := &b.Calls[i]; use.Submit || use.Harness {
+			use.Told = true
+		}
+	}
+	switch {
+	case c.in(15):
+		b.Agent.Stop = pawl.AgentCapped
+	case c.in(15):
+		b.Agent.Stop = pawl.AgentTurns
+	case c.in(15):
+		b.Agent.Session = ""
+	}
+	if b.Stop != pawl.StopEnd {
+		b.Stop = pawl.StopToolUse
+	}
+	if x := c.w.state.Loop(f.Loop).sessionByN(f.Session); x != nil && x.Purpose != pawl.ForStep && c.in(20) {
+		b.Agent.Changed = true
+	}
+	return b
+}
