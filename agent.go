@@ -111,7 +111,7 @@ const (
 // all agents. Transcripts are stored as lines of its JSON.
 type AgentUpdate struct {
 	Kind UpdateKind `json:"kind"`
-	// Text is the message, the thought, the result of a call, or the note.
+	// Text is the message, the thought, the result of a call, the note, or the session's id.
 	Text string `json:"text,omitempty"`
 	// Partial marks a piece of a text that is sent again in full. Pieces are shown, but not stored.
 	Partial bool `json:"partial,omitempty"`
@@ -148,6 +148,7 @@ const (
 	UpdateUsage      UpdateKind = "usage"      // Usage, Cost
 	UpdateNote       UpdateKind = "note"       // Text: a warning, or output that is not part of the protocol
 	UpdateAlive      UpdateKind = "alive"      // the agent sent something that has no other kind
+	UpdateSession    UpdateKind = "session"    // Text: the agent's id of the session, which can be continued from now on
 )
 
 // ToolDoes is the kind of a tool. The kinds are a subset of those of the Agent Client Protocol.

@@ -122,7 +122,7 @@ func (s *session) open(hello *initialized) error {
 		case hello.Agent.Load:
 			method = "session/load"
 		default:
-			return &pawl.ModelError{Kind: pawl.ModelBadRequest, Unsent: true, Message: "the agent cannot continue a session"}
+			return &pawl.ModelError{Kind: pawl.ModelNoSession, Unsent: true, Message: "the agent cannot continue a session"}
 		}
 	}
 	var opened opened
@@ -138,6 +138,9 @@ func (s *session) open(hello *initialized) error {
 	s.set(func(r *pawl.AgentReply) {
 		r.Session, r.Model = cmp.Or(opened.Session, s.turn.Session), opened.Models.Current
 	})
+	if hello.continues() {
+		s.x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateSession, Text: s.name()})
+	}
 	if err := s.choose(&opened); err != nil {
 		return err
 	}
@@ -207,6 +210,9 @@ func (s *session) typed(what string, err error) error {
 		typed.Kind = pawl.ModelAuth
 	case what != "session/prompt" && typed.Kind == pawl.ModelOverloaded: // nothing was sent to a model
 		typed.Kind = pawl.ModelBadRequest
+	}
+	if (what == "session/load" || what == "session/resume") && typed.Kind == pawl.ModelBadRequest {
+		typed.Kind = pawl.ModelNoSession
 	}
 	typed.Unsent = what != "session/prompt"
 	return typed

@@ -28,6 +28,9 @@ type initialized struct {
 	} `json:"authMethods"`
 }
 
+// continues reports whether the agent can continue a session.
+func (i *initialized) continues() bool { return i.Agent.Load || i.Agent.Session.Resume != nil }
+
 // opened is the result of session/new, session/load and session/resume.
 type opened struct {
 	Session string `json:"sessionId"`

@@ -216,7 +216,7 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 func unfinished(ended exchange.Ended) *pawl.ModelError {
 	e := ended.Failure("claude")
 	if strings.Contains(ended.Errors, "No conversation found") {
-		e.Kind, e.Unsent = pawl.ModelBadRequest, true
+		e.Kind, e.Unsent = pawl.ModelNoSession, true
 	}
 	return e
 }

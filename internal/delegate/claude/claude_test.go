@@ -110,6 +110,7 @@ func TestTurn(t *testing.T) {
 		return pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: pawl.Usage{Input: input, CacheRead: input * 3 / 10, CacheWrite: input / 50, Output: output}}
 	}
 	want := []pawl.AgentUpdate{
+		{Kind: pawl.UpdateSession, Text: "5e55"},
 		{Kind: pawl.UpdateNote, Text: "the MCP server pawl did not start"},
 		{Kind: pawl.UpdateNote, Text: "it calls its model again: 529 overloaded"},
 		usage(1000, 1),
@@ -207,7 +208,7 @@ func TestFailures(t *testing.T) {
 		{"throttled", pawl.ModelRateLimit, 429, "slow down", false, pawl.Usage{Input: 1000, CacheRead: 300, CacheWrite: 20, Output: 1}},
 		{"too long", pawl.ModelContextLong, 400, "Prompt is too long", false, pawl.Usage{}},
 		{"no model", pawl.ModelBadRequest, 404, "the selected model (nope)", false, pawl.Usage{}},
-		{"forgot", pawl.ModelBadRequest, 0, "No conversation found", true, pawl.Usage{}},
+		{"forgot", pawl.ModelNoSession, 0, "No conversation found", true, pawl.Usage{}},
 		{"stranger", pawl.ModelAuth, 0, "Please run /login", true, pawl.Usage{}},
 		{"crashes", pawl.ModelNetwork, 0, "claude ended too early, with exit code 7", false, pawl.Usage{Input: 1000, CacheRead: 300, CacheWrite: 20, Output: 1}},
 	} {

@@ -106,8 +106,9 @@ func (r *result) words() string {
 
 // hear handles a line.
 func (s *session) hear(x *exchange.Exchange, l *line, raw json.RawMessage) {
-	if l.Session != "" && l.Parent == "" {
+	if l.Session != "" && l.Parent == "" && l.Session != s.reply.Session {
 		s.reply.Session = l.Session
+		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateSession, Text: l.Session})
 	}
 	switch l.Type {
 	case "system":

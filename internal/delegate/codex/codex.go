@@ -176,6 +176,7 @@ func (s *session) hear(x *exchange.Exchange, l *line) {
 	switch l.Type {
 	case "thread.started":
 		s.reply.Session = cmp.Or(l.Thread, s.reply.Session)
+		x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateSession, Text: s.reply.Session})
 	case "item.started", "item.updated", "item.completed":
 		s.hearItem(x, &l.Item, l.Type)
 	case "turn.completed":
@@ -285,7 +286,7 @@ func failure(told string, ended exchange.Ended) *pawl.ModelError {
 	}
 	e := ended.Failure("codex")
 	if strings.Contains(ended.Errors, "no rollout found") {
-		e.Kind, e.Unsent = pawl.ModelBadRequest, true
+		e.Kind, e.Unsent = pawl.ModelNoSession, true
 	}
 	return e
 }

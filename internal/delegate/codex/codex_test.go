@@ -92,6 +92,7 @@ func TestTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []pawl.AgentUpdate{
+		{Kind: pawl.UpdateSession, Text: "0199-a"},
 		{Kind: pawl.UpdateNote, Text: "Model metadata for x not found."},
 		{Kind: pawl.UpdateThought, Text: "Hm."},
 		{Kind: pawl.UpdateCall, Call: "item_2", Tool: "command_execution", Does: pawl.DoesExecute, Title: "/bin/sh -lc 'go test'"},
@@ -177,7 +178,7 @@ func TestFailures(t *testing.T) {
 		{"too long", pawl.ModelContextLong, 0, "context window", false},
 		{"out", pawl.ModelQuota, 0, "exceeded your current quota", false},
 		{"cut", pawl.ModelOverloaded, 0, "Reconnecting", false},
-		{"forgot", pawl.ModelBadRequest, 0, "no rollout found", true},
+		{"forgot", pawl.ModelNoSession, 0, "no rollout found", true},
 		{"broken", pawl.ModelNetwork, 0, "unexpected argument", false},
 	} {
 		t.Run(row.agent, func(t *testing.T) {

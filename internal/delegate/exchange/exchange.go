@@ -76,7 +76,7 @@ type Exchange struct {
 	ctx    context.Context
 	tell   func(pawl.AgentUpdate)
 	watch  *watch
-	lines  chan []byte
+	lines  chan received
 	over   chan struct{} // closed after speak has returned
 	input  *io.PipeWriter
 	noted  atomic.Int32
@@ -96,7 +96,7 @@ func Run(ctx context.Context, room pawl.Room, p Program, limits pawl.AgentLimits
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	read, write := io.Pipe()
-	x := &Exchange{ctx: ctx, tell: tell, watch: newWatch(limits, cancel), lines: make(chan []byte, waiting), over: make(chan struct{}), input: write}
+	x := &Exchange{ctx: ctx, tell: tell, watch: newWatch(limits, cancel), lines: make(chan received, waiting), over: make(chan struct{}), input: write}
 	defer x.watch.stop()
 	split := &splitter{line: x.receive, long: x.tooLong}
 	program, quit := context.WithCancel(ctx)
@@ -169,18 +169,23 @@ func (x *Exchange) outcome(outer context.Context, e end, spoke error, program st
 	return out, nil
 }
 
-// receive buffers a line. It blocks while the buffer is full.
-func (x *Exchange) receive(line []byte) {
-	x.watch.heard()
-	select {
-	case x.lines <- line:
-	case <-x.ctx.Done():
-	}
+// received is a line of output, or the size of one that was too long.
+type received struct {
+	line    []byte
+	tooLong int // bytes
 }
 
-func (x *Exchange) tooLong(size int) {
+// receive buffers a line. It blocks while the buffer is full.
+func (x *Exchange) receive(line []byte) { x.buffer(received{line: line}) }
+
+func (x *Exchange) tooLong(size int) { x.buffer(received{tooLong: size}) }
+
+func (x *Exchange) buffer(r received) {
 	x.watch.heard()
-	x.note(fmt.Sprintf("a line of %d bytes was left out", size))
+	select {
+	case x.lines <- r:
+	case <-x.ctx.Done():
+	}
 }
 
 // note sends a note about unexpected output, up to maxNotes times.
@@ -206,14 +211,17 @@ func (x *Exchange) Line() (json.RawMessage, bool) {
 		default:
 		}
 		select {
-		case line, ok := <-x.lines:
+		case r, ok := <-x.lines:
 			switch {
 			case !ok:
 				return nil, false
-			case line[0] == '{' && json.Valid(line):
-				return line, true
+			case r.tooLong > 0:
+				x.note(fmt.Sprintf("a line of %d bytes was left out", r.tooLong))
+			case r.line[0] == '{' && json.Valid(r.line):
+				return r.line, true
+			default:
+				x.note("it printed: " + string(r.line[:min(len(r.line), 200)]))
 			}
-			x.note("it printed: " + string(line[:min(len(line), 200)]))
 		case <-x.over:
 			return nil, false
 		case <-x.ctx.Done():
