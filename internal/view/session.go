@@ -203,6 +203,15 @@ func (t teller) words(p pawl.Place) string {
 
 func (t teller) reply(b *pawl.ModelReplied) string {
 	s := b.Model + " replied"
+	if b.Agent != nil {
+		s = b.Model + " " + turnEnds[b.Agent.Stop]
+		if b.Agent.Tools > 0 {
+			s += fmt.Sprintf(" after %s", count(b.Agent.Tools, "tool call"))
+		}
+		if b.Agent.Failed > 0 {
+			s += fmt.Sprintf(", %d of which failed", b.Agent.Failed)
+		}
+	}
 	if text := plain.Line(t.blobs.text(b.Text), 100); text != "" {
 		s += ": " + text
 	}
@@ -213,10 +222,26 @@ func (t teller) reply(b *pawl.ModelReplied) string {
 		}
 	}
 	s += fmt.Sprintf(" · %s", count(int(b.Usage.Total()), "token"))
-	if !t.r.Settings.NoCost {
+	switch {
+	case t.r.Settings.NoCost:
+	case b.Agent != nil && b.Cost == 0 && b.Agent.Worth > 0:
+		s += fmt.Sprintf(", worth %s, paid by the plan", b.Agent.Worth)
+	default:
 		s += ", " + b.Cost.String()
 	}
-	return s
+	if b.Agent == nil {
+		return s
+	}
+	if b.Agent.Changed {
+		s += " · it changed files that it may only read"
+	}
+	return s + leftOut(b.Agent.LeftOut)
+}
+
+// turnEnds says for people how a turn of a coding agent ended.
+var turnEnds = map[pawl.AgentStop]string{
+	pawl.AgentEnded: "ended its turn", pawl.AgentCapped: "was ended at its limit", pawl.AgentTurns: "stopped at a limit of its own",
+	pawl.AgentRefused: "refused",
 }
 
 func (t teller) returned(b *pawl.ToolReturned) string {
@@ -306,6 +331,8 @@ func (t teller) tellSession() string {
 		return t.reply(b)
 	case *pawl.ToolReturned:
 		return t.returned(b)
+	case *pawl.AgentBegan:
+		return fmt.Sprintf("effect %d: the agent began session %s", b.Effect, plain.Line(b.Session, 60))
 	case *pawl.SessionEnded:
 		return t.sessionEnded(b)
 	}
@@ -319,7 +346,7 @@ func (k *Look) lookSession(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.SessionStarted, *pawl.ModelReplied:
 		k.Level = Normal
-	case *pawl.PromptAssembled:
+	case *pawl.PromptAssembled, *pawl.AgentBegan:
 		k.Level = Detail
 	case *pawl.NoteAdded:
 		if k.Level = Detail; b.IsError {

@@ -317,6 +317,12 @@ func (r *run) start(f *pawl.Effect) {
 			}
 		},
 	}
+	job.Began = func(session string) {
+		select {
+		case r.inbox <- item{in: kernel.Input{Began: &pawl.AgentBegan{Effect: f.ID, Session: session}}}:
+		case <-ctx.Done():
+		}
+	}
 	r.d.wg.Go(func() {
 		defer cancel()
 		r.perform(ctx, fl, job)
