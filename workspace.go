@@ -50,6 +50,10 @@ type Workspaces interface {
 	// Show makes the worktree equal to a commit as Reset does, but leaves the branch
 	// where it is: the worktree is detached until the next Reset, Open or Commit.
 	Show(ctx context.Context, name string, commit CommitHash, salvage string) (WorkspaceState, error)
+	// Keep saves what the worktree holds beyond its branch's head under a salvage ref, and changes
+	// nothing else. Saved is the ref; it is empty when there was nothing to save. The recording is
+	// as of Tree.
+	Keep(ctx context.Context, name, salvage string) (found Recording, saved string, err error)
 	// Checkout makes a clean, detached checkout of a commit for gates. The same
 	// commit gives the same folder while it is held; release lets it go.
 	Checkout(ctx context.Context, commit CommitHash) (dir string, release func(), err error)

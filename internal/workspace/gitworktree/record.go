@@ -38,8 +38,13 @@ func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.Recording, err
 	}
 	defer unlock()
 	r, err := w.record(ctx)
+	return w.recorded(r), err
+}
+
+// recorded returns what others need to know of a record.
+func (w *worktree) recorded(r record) pawl.Recording {
 	stale := slices.ContainsFunc(r.seen, func(s sight) bool { return s.none })
-	return pawl.Recording{Tree: pawl.TreeHash(r.tree), LeftOut: w.leftOut(r.seen), Stale: stale}, err
+	return pawl.Recording{Tree: pawl.TreeHash(r.tree), LeftOut: w.leftOut(r.seen), Stale: stale}
 }
 
 // record records what the worktree holds.

@@ -155,6 +155,35 @@ func (w *worktree) under(ctx context.Context, head git.Commit) (git.Commit, erro
 	return at, nil
 }
 
+// Keep implements [pawl.Workspaces].
+func (s *Workspaces) Keep(ctx context.Context, name, salvage string) (found pawl.Recording, saved string, err error) {
+	if err := checkKept(salvage); err != nil {
+		return found, "", err
+	}
+	w, unlock, err := s.enter(ctx, name)
+	if err != nil {
+		return found, "", err
+	}
+	defer unlock()
+	r, err := w.record(ctx)
+	if err != nil {
+		return found, "", err
+	}
+	found = w.recorded(r)
+	head, err := w.s.ref(ctx, refOf(w.note.Branch))
+	if err != nil {
+		return found, "", err
+	}
+	if head.Hash == "" {
+		return found, "", missingBranch(w.note.Branch, w.note.Head)
+	}
+	under, err := w.under(ctx, head)
+	if err == nil && r.tree != head.Tree && r.tree != under.Tree {
+		saved, err = s.keep(ctx, salvage, under, r.tree)
+	}
+	return found, saved, explain("save the content of worktree "+name, err)
+}
+
 // keep makes a tree reachable, and head below it, by a ref whose name is free or
 // that keeps just this. The name it returns may have a number at its end.
 func (s *Workspaces) keep(ctx context.Context, ref string, head git.Commit, tree string) (string, error) {
