@@ -12,6 +12,9 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 		err := pawl.Errorf(pawl.CodeInvalid, "a call of tier %d: there are tiers 1 to %d", do.Tier, len(job.Settings.Models))
 		return nil, &ownError{error: err, unsent: true}
 	}
+	if do.Agent != nil {
+		return r.turn(ctx, job, do, a)
+	}
 	model, err := r.Model(ctx, job, do.Tier)
 	if err != nil {
 		return nil, &ownError{error: err, unsent: true}

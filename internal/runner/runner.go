@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net"
 	"syscall"
 	"time"
 
@@ -29,11 +30,16 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Runner performs effects with what it is given. All fields but Redact, Callback,
-// Announce, Project, Inputs, Gist, Toolchain, Updates and Lacks are needed.
+// Runner performs effects with what it is given. All fields but Delegate, ServeTools, Redact,
+// Callback, Announce, Project, Inputs, Gist, Toolchain, Updates and Lacks are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
+	// Delegate returns the coding agent of a tier of the run; nil = no run has any.
+	Delegate func(ctx context.Context, job driver.Job, tier int) (Delegate, error)
+	// ServeTools offers tools to a coding agent that connects to l, until ctx ends or l is closed. It
+	// is needed if Delegate is.
+	ServeTools func(ctx context.Context, l net.Listener, tools []pawl.ToolSpec, call ToolCall) error
 	// Tools are the tools a model may call.
 	Tools Tools
 	// Submits are the structured results a session may hand in.
@@ -172,6 +178,10 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	case *pawl.Commit:
 		return r.commit(ctx, job, do, a)
 	case *pawl.InspectWorkspace:
+		if do.Salvage != "" {
+			found, saved, err := r.Spaces.Keep(ctx, job.Workspace, do.Salvage)
+			return &pawl.WorkspaceInspected{Effect: id, Tree: found.Tree, Salvage: saved}, err
+		}
 		found, err := r.Spaces.Tree(ctx, job.Workspace)
 		return &pawl.WorkspaceInspected{Effect: id, Tree: found.Tree}, err
 	case *pawl.ResetWorkspace:
