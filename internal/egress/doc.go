@@ -14,4 +14,9 @@
 // Where whoever started the run uses a proxy of their own (HTTPS_PROXY, HTTP_PROXY,
 // NO_PROXY), requests go through it; its credentials stay outside of the room. A name
 // that is resolved by that proxy alone cannot be judged by its address here.
+//
+// A proxy can also be the gateway to the server of one model provider: see [pawl.Gateway]. Commands
+// send it requests as if it were that server, with a token as their key. The gateway puts the user's
+// key in place of the token and forwards the request. It removes the key and cookies from the
+// headers of the response; bodies pass as they are. No rule applies to the gateway.
 package egress

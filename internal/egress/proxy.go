@@ -54,6 +54,9 @@ type Options struct {
 	// It must not block; it may be nil.
 	Refused func(pawl.Contact)
 	Limits  Limits
+	// Gateway, if not nil, answers requests that are sent to this proxy as if it were the server:
+	// with a path alone, and with a loopback address as Host. No rule applies to it.
+	Gateway *pawl.Gateway
 }
 
 // Proxy is the egress proxy of one room.
@@ -66,6 +69,7 @@ type Proxy struct {
 	own      func() []netip.Prefix
 	server   *http.Server
 	plain    *httputil.ReverseProxy
+	gateway  *gateway // nil if there is none
 	record   *record
 	refused  func(pawl.Contact)
 
@@ -118,6 +122,11 @@ func New(o Options) (*Proxy, error) {
 			TLSHandshakeTimeout: p.limits.Dial,
 		},
 		ErrorHandler: p.broken,
+	}
+	if o.Gateway != nil {
+		if p.gateway, err = newGateway(p, *o.Gateway, quiet); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -200,6 +209,10 @@ func (p *Proxy) answer(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	defer p.requests.Done()
+	if p.gateway != nil && forGateway(req) {
+		p.gateway.answer(w, req)
+		return
+	}
 	host, port, err := target(req)
 	if err != nil {
 		p.refuse(w, req, &refused{status: http.StatusBadRequest, host: clean(req.RequestURI, maxHost), reason: err.Error()})
@@ -255,6 +268,8 @@ type route struct {
 	addresses []netip.Addr
 	upstream  *url.URL // nil = directly
 	entry     *entry   // of the record, once a connection is there
+	// idle bounds the time without a byte either way; 0 means that there is no bound.
+	idle time.Duration
 }
 
 func (r *route) name() string { return net.JoinHostPort(r.host, strconv.Itoa(int(r.port))) }
@@ -266,7 +281,7 @@ func (r *route) refused(status int, reason string) *refused {
 
 // judge decides whether clients may reach a host, and at which addresses.
 func (p *Proxy) judge(ctx context.Context, tunnel bool, host string, port uint16) (*route, error) {
-	to := &route{proxy: p, host: host, port: port}
+	to := &route{proxy: p, host: host, port: port, idle: p.limits.Idle}
 	bad := func(status int, format string, args ...any) (*route, error) {
 		return nil, to.refused(status, fmt.Sprintf(format, args...))
 	}
@@ -372,7 +387,7 @@ func (r *route) connect(ctx context.Context) (net.Conn, error) {
 		}
 	}
 	r.entry = p.record.reach(r.name())
-	return counted{conn, r.entry, p.limits.Idle}, nil
+	return counted{conn, r.entry, r.idle}, nil
 }
 
 // dialReason returns why a host cannot be reached, without its addresses.
@@ -531,6 +546,14 @@ func (p *Proxy) broken(w http.ResponseWriter, req *http.Request, err error) {
 	p.refuse(w, req, to.refused(http.StatusBadGateway, "cannot be reached: "+err.Error()))
 }
 
+// note records a refusal, and makes its reason fit for a line.
+func (p *Proxy) note(r *refused) {
+	r.reason = clean(r.reason, maxReason)
+	if c, first := p.record.refuse(r.host, r.reason, r.barred); first && p.refused != nil {
+		p.refused(c)
+	}
+}
+
 // lingers bounds how long a client that was refused may take to read that and to end its
 // request.
 const lingers = 2 * time.Second
@@ -542,10 +565,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, req *http.Request, err error) {
 	if !ok {
 		r = &refused{status: http.StatusBadGateway, host: clean(req.RequestURI, maxHost), reason: err.Error()}
 	}
-	r.reason = clean(r.reason, maxReason)
-	if c, first := p.record.refuse(r.host, r.reason, r.barred); first && p.refused != nil {
-		p.refused(c)
-	}
+	p.note(r)
 	body := "pawl egress: " + r.reason + "\n"
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

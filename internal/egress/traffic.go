@@ -115,18 +115,25 @@ func clean(s string, limit int) string {
 type counted struct {
 	net.Conn
 	entry *entry
-	idle  time.Duration // without a byte either way
+	idle  time.Duration // without a byte either way; 0 means no bound
+}
+
+// extend moves the deadline, because the connection is in use.
+func (c counted) extend() {
+	if c.idle > 0 {
+		_ = c.SetDeadline(time.Now().Add(c.idle))
+	}
 }
 
 func (c counted) Read(p []byte) (int, error) {
-	_ = c.SetDeadline(time.Now().Add(c.idle))
+	c.extend()
 	n, err := c.Conn.Read(p)
 	c.entry.received.Add(int64(n))
 	return n, err
 }
 
 func (c counted) Write(p []byte) (int, error) {
-	_ = c.SetDeadline(time.Now().Add(c.idle))
+	c.extend()
 	n, err := c.Conn.Write(p)
 	c.entry.sent.Add(int64(n))
 	return n, err
