@@ -99,7 +99,7 @@ type turn struct {
 	tools          []pawl.ToolSpec // ours, that the agent is offered
 	access         pawl.AgentAccess
 
-	mu      sync.Mutex // guards what follows: tools are called from other goroutines
+	mu      sync.Mutex   // guards what follows: tools are called from other goroutines
 	calls   []pawl.Block // of our tools, in order
 	log     transcriptLog
 	failure error // of a call that could not be looked at
