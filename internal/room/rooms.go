@@ -178,7 +178,7 @@ func (r *Rooms) Close() error {
 		if s.room != nil {
 			errs = append(errs, s.room.shut())
 		}
-		s.wake()
+		s.leave()
 	}
 	for _, b := range r.bases {
 		errs = append(errs, b.room.opened.Close())
@@ -286,7 +286,7 @@ func (r *Rooms) Leave(run pawl.RunID, name string) error {
 	var x *room
 	if s := r.slots[folder]; s != nil {
 		x = s.room
-		s.wake()
+		s.leave()
 	}
 	delete(r.slots, folder)
 	if x != nil && x.joint != nil {

@@ -16,6 +16,13 @@ type slot struct {
 	delegate *pawl.DelegateSpec // describes the room of a coding agent; nil = it is that of the tools
 	users    int                // how many have the coding agent's room open
 	freed    chan struct{}      // closed when users becomes zero; nil = nobody waits for that
+	left     bool               // it is no longer one of the slots
+}
+
+// leave tells those who wait for the slot that it never becomes free.
+func (s *slot) leave() {
+	s.left = true
+	s.wake()
 }
 
 // wake wakes those who wait for the slot.
@@ -27,7 +34,8 @@ func (s *slot) wake() {
 }
 
 // lockSlot locks the mutex and returns the slot of a folder, when its room is not in use or shares
-// reports that the caller can use it as well. If it returns an error, the mutex is not locked.
+// reports that the caller can use it as well. If it returns an error, the mutex is not locked: ctx
+// ended, or the room was closed for good meanwhile.
 func (r *Rooms) lockSlot(ctx context.Context, folder string, shares func(*slot) bool) (*slot, error) {
 	for {
 		r.mu.Lock()
@@ -42,12 +50,18 @@ func (r *Rooms) lockSlot(ctx context.Context, folder string, shares func(*slot) 
 		if s.freed == nil {
 			s.freed = make(chan struct{})
 		}
-		freed := s.freed
+		freed, agent := s.freed, s.delegate.Agent
 		r.mu.Unlock()
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait until the room of agent %s is free: %w", s.delegate.Agent, ctx.Err())
+			return nil, fmt.Errorf("wait until the room of agent %s is free: %w", agent, ctx.Err())
+		}
+		r.mu.Lock()
+		left := s.left
+		r.mu.Unlock()
+		if left {
+			return nil, pawl.Errorf(pawl.CodeState, "the room of agent %s was closed with its worktree", agent)
 		}
 	}
 }
