@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pawl"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
@@ -312,7 +314,9 @@ func TestDelegateGatewayJoined(t *testing.T) {
 	}
 	r := mustDelegate(t, a.Rooms, spec)
 	ask(r)
-	killHolder(holderOf(t, r))
+	holder := holderOf(t, r)
+	unix.Kill(holder, unix.SIGKILL)
+	waitGone(t, []int{holder})
 	ask(r)
 	if err := errors.Join(r.Close(), a.Part(j.folder)); err != nil {
 		t.Error(err)
