@@ -260,8 +260,8 @@ func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces, logge
 	return room.New(room.Options{
 		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible, Needed: spaces.Furnished, CacheSize: m.cache, Log: logger,
 		Host: func(ctx context.Context) room.Host { return room.NewHost(m.environs.environ(ctx), "") },
-		Proxy: func(ctx context.Context, rules []string, refused func(pawl.Contact)) (room.Proxy, error) {
-			return egress.New(egress.Options{Rules: rules, Environ: m.environs.environ(ctx), Refused: refused})
+		Proxy: func(ctx context.Context, out room.WayOut) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: out.Rules, Gateway: out.Gateway, Environ: m.environs.environ(ctx), Refused: out.Refused})
 		},
 	})
 }

@@ -65,6 +65,9 @@ type Description struct {
 	// Given is the folder of the files that are given to commands, and GivenPath
 	// where they see it.
 	Given, GivenPath string
+	// Sockets is, in a room that shows everything where it is, a folder of Unix sockets that commands
+	// may connect to; empty = there is none.
+	Sockets string
 	// Serve is nil in a room without a way out. Otherwise it is called, in a goroutine of
 	// its own, with each listener on ProxyPort of the room's own loopback device, and
 	// returns when that is closed.

@@ -4,9 +4,13 @@
 //
 //	room     lives as long as   home, temp              cache                      network
 //	agent    its loop           its own, kept           layers + own upper, kept   none
+//	delegate its loop           its own, kept           that of the agent room     proxy or none, gateway
 //	gate     one judgement      empty                   layers + upper, dropped    none
 //	base     one judgement      empty                   grows the trusted cache    none
-//	prepare  one preparation    empty, kept as a layer  kept as a layer            the host's or none
+//	prepare  one preparation    empty, kept as a layer  kept as a layer            proxy or none
+//
+// The agent room is that of a loop's tools. A delegate room is that of a coding agent on the same
+// worktree. Only one of them is open at a time, as one process holds what they write to.
 //
 // # Layers
 //

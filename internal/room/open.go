@@ -1,13 +1,16 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"pawl"
 	"pawl/internal/project"
@@ -23,14 +26,17 @@ type content struct {
 
 	folders []pawl.RoomFolder // what commands see outside of the work tree
 
-	home       bool    // it is kept
+	home       string  // the name of the room's folder that is its home and is kept; empty = it is not
 	homeLayers []Layer // what is below it
 	cache      []Layer
-	egress     []string           // rules of its egress proxy; none = it has no way out
-	refused    func(pawl.Contact) // see [pawl.PrepareSpec]
+	out        WayOut
 	prepared   bool
+	delegate   *pawl.DelegateSpec // of a coding agent's room; nil = it is another one
 	limits     pawl.RoomLimits
 }
+
+// readOnly reports whether commands cannot change the work tree.
+func (c *content) readOnly() bool { return c.delegate != nil && c.delegate.ReadOnly }
 
 // source is the folder that the room's work tree comes from.
 func (c *content) source() string {
@@ -54,9 +60,17 @@ type room struct {
 	dir      string
 	given    string // where commands see what is given to them
 	opened   Opened
-	proxy    Proxy // nil when it has none
+	proxy    Proxy        // nil when it has none
+	listener net.Listener // of the proxy; nil where the room has a loopback device of its own
+	gateway  string       // the URL of the gateway; empty = there is none
 	once     sync.Once
-	err      error // of closing
+	err      error       // of closing
+	ended    atomic.Bool // it is closed
+
+	relays  []string // the first words of a relay to one of its sockets
+	connect string   // the folder that has its sockets; empty = that of given files
+	mu      sync.Mutex
+	sockets map[string]*socket // guarded by mu
 }
 
 // open makes the room's folders and opens it.
@@ -66,7 +80,10 @@ func (x *room) open(ctx context.Context, c content) error {
 		return err
 	}
 	host := x.rooms.o.Host(ctx)
-	err := x.wayOut(ctx, d, c)
+	err := x.wayOut(ctx, d, c.out)
+	if err == nil && c.delegate != nil {
+		err = x.forDelegate(d)
+	}
 	if err != nil {
 		return err
 	}
@@ -77,6 +94,9 @@ func (x *room) open(ctx context.Context, c content) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.delegate != nil {
+		d.Environ = lastOfEach(append(d.Environ, c.delegate.Environ...))
 	}
 	x.dir, x.tree, x.given, x.joint = d.Dir, d.Tree, d.GivenPath, c.joint
 	if c.joint != nil {
@@ -106,7 +126,14 @@ func (x *room) confined(d *Description, host Host, c content) error {
 	if err != nil {
 		return err
 	}
+	programs, err := x.programs(host, c)
+	if err != nil {
+		return err
+	}
 	own = append(own, folders...)
+	for _, path := range programs {
+		own = appendVisible(own, path)
+	}
 	work, err := x.workTree(d, c)
 	if err != nil {
 		return err
@@ -117,10 +144,10 @@ func (x *room) confined(d *Description, host Host, c content) error {
 	}
 	var home Mount
 	switch {
-	case c.home && len(c.homeLayers) > 0:
+	case c.home != "" && len(c.homeLayers) > 0:
 		home, err = x.joined(homePath, aboveHome, c.homeLayers)
-	case c.home:
-		dir := filepath.Join(x.folder, "home")
+	case c.home != "":
+		dir := filepath.Join(x.folder, c.home)
 		home, err = Mount{Path: homePath, Source: dir}, x.rooms.mkdir(dir)
 	case len(c.homeLayers) > 0:
 		home, err = x.joined(homePath, "home", c.homeLayers)
@@ -131,8 +158,8 @@ func (x *room) confined(d *Description, host Host, c content) error {
 		return err
 	}
 	d.confined(host, append(append(own, work...), home, cache))
-	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, len(c.egress) > 0, c.prepared)
-	return x.throughProxy(d, host)
+	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, len(c.out.Rules) > 0, c.prepared)
+	return x.throughProxy(d, host, c.out.Rules)
 }
 
 // ownFolders are the folders of the room's own, outside of the work tree.
@@ -176,7 +203,7 @@ func (x *room) workTree(d *Description, c content) ([]Mount, error) {
 			return nil, err
 		}
 	}
-	mounts := []Mount{{Path: workPath, Source: c.tree}}
+	mounts := []Mount{{Path: workPath, Source: c.tree, ReadOnly: c.readOnly()}}
 	git := filepath.Join(c.tree, ".git")
 	info, err := os.Lstat(filepath.Join(reach, ".git"))
 	switch {
@@ -223,7 +250,7 @@ func (x *room) plain(d *Description, host Host, c content) error {
 		return pawl.Errorf(pawl.CodeUnavailable, "a room on this machine shows everything where it is, and cannot have a folder %s", c.folders[0].Path)
 	}
 	x.whole = true
-	dirs := places{dir: c.tree, home: filepath.Join(x.folder, "home"), temp: filepath.Join(x.folder, "temp")}
+	dirs := places{dir: c.tree, home: filepath.Join(x.folder, cmp.Or(c.home, "home")), temp: filepath.Join(x.folder, "temp")}
 	for _, p := range []struct {
 		name   string
 		layers []Layer
@@ -233,7 +260,7 @@ func (x *room) plain(d *Description, host Host, c content) error {
 			continue
 		}
 		name := p.name
-		if name == "home" && c.home {
+		if name == "home" && c.home != "" {
 			name = aboveHome
 		}
 		upper := Upper{filepath.Join(x.folder, name)}
@@ -248,12 +275,16 @@ func (x *room) plain(d *Description, host Host, c content) error {
 		}
 	}
 	d.Dir, d.Tree, d.GivenPath = dirs.dir, dirs.dir, d.Given
-	d.Environ = host.variables(dirs, len(c.egress) > 0, c.prepared)
-	if err := x.throughProxy(d, host); err != nil {
+	d.Environ = host.variables(dirs, len(c.out.Rules) > 0, c.prepared)
+	if err := x.throughProxy(d, host, c.out.Rules); err != nil {
+		return err
+	}
+	programs, err := x.programs(host, c)
+	if err != nil {
 		return err
 	}
 	d.Writable = []string{dirs.dir, dirs.home, dirs.temp, dirs.cache}
-	d.Readable = append(host.programs(), d.Given)
+	d.Readable = slices.Concat(host.programs(), programs, x.relays[:min(len(x.relays), 1)], []string{d.Given})
 	for _, path := range x.rooms.o.Visible(c.source()) {
 		if host.exposes(path) {
 			return pawl.Errorf(pawl.CodeInvalid, "%s is not a folder that commands may see", path)
@@ -263,11 +294,17 @@ func (x *room) plain(d *Description, host Host, c content) error {
 	if c.tree != "" {
 		d.Protected = []string{filepath.Join(c.tree, ".git")}
 	}
+	if c.readOnly() {
+		d.Protected = append(d.Protected, c.tree)
+	}
 	return nil
 }
 
 // Run implements [pawl.Room].
 func (x *room) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	if x.ended.Load() { // what is joined may be part of another room now
+		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeState, "the room %s is closed", filepath.Base(x.folder))
+	}
 	return x.opened.Run(ctx, cmd)
 }
 
@@ -316,10 +353,22 @@ func (x *room) Close() error {
 
 // shut ends everything in the room.
 func (x *room) shut() error {
+	return x.end(x.opened.Close)
+}
+
+// abandon gives up a room that could not be opened.
+func (x *room) abandon() error { return x.end(func() error { return nil }) }
+
+// end closes the room by a function and removes what only this process has of it.
+func (x *room) end(closeOpened func() error) error {
 	x.once.Do(func() {
-		x.err = x.opened.Close()
+		x.ended.Store(true)
+		x.err = errors.Join(closeOpened(), x.closeSockets())
 		if x.proxy != nil {
 			x.err = errors.Join(x.err, x.proxy.Close())
+		}
+		if x.listener != nil {
+			_ = x.listener.Close() // the proxy may have closed it
 		}
 		x.release()
 	})

@@ -213,7 +213,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	p := &prepareRoom{room: &room{rooms: r, folder: folder, release: func() {}}, spec: spec, to: dir, leave: func() {}}
 	c := content{
 		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below},
-		egress: spec.Egress, refused: spec.Refused, prepared: true, limits: spec.Limits,
+		out: WayOut{Rules: spec.Egress, Refused: spec.Refused}, prepared: true, limits: spec.Limits,
 	}
 	if !spec.Trusted && spec.Below != "" && r.isTrusted(spec.Below) {
 		base, leave, err := r.usePrepared(spec.Run, spec.Below, true)
@@ -224,10 +224,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	}
 	if err := p.open(ctx, c); err != nil {
 		p.leave()
-		if p.proxy != nil {
-			err = errors.Join(err, p.proxy.Close())
-		}
-		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, project.RemoveAll(folder)))
+		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, p.abandon(), project.RemoveAll(folder)))
 	}
 	return p, nil
 }

@@ -20,16 +20,19 @@ const ProxyPort = 3128
 // maxCAFile bounds a file of certificates that commands are given, in bytes.
 const maxCAFile = 4 << 20
 
-// wayOut gives the room an egress proxy if there are rules for one. Where commands are
-// not confined there is none: they have the network of the user.
-func (x *room) wayOut(ctx context.Context, d *Description, c content) error {
-	if len(c.egress) == 0 || !x.rooms.Confined() {
+// wayOut gives the room an egress proxy if there are rules for one or there is a gateway. Where
+// commands are not confined they have the network of the user, and the proxy is only the gateway.
+func (x *room) wayOut(ctx context.Context, d *Description, out WayOut) error {
+	if !x.rooms.Confined() {
+		out.Rules = nil
+	}
+	if out.isZero() {
 		return nil
 	}
 	if x.rooms.o.Proxy == nil {
 		return pawl.Errorf(pawl.CodeInternal, "a room with a way out: there is no egress proxy")
 	}
-	proxy, err := x.rooms.o.Proxy(ctx, c.egress, c.refused)
+	proxy, err := x.rooms.o.Proxy(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -41,23 +44,25 @@ func (x *room) wayOut(ctx context.Context, d *Description, c content) error {
 	}
 	if x.rooms.o.Enforcer.Mounts() {
 		d.Serve, d.ProxyPort = serve, ProxyPort
-		return nil
+	} else { // the room shares this machine's loopback device
+		var config net.ListenConfig
+		l, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("listen for the egress proxy: %w", err)
+		}
+		d.ProxyPort, x.listener = l.Addr().(*net.TCPAddr).Port, l
+		go serve(l)
 	}
-	// The room shares this machine's loopback device.
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("listen for the egress proxy: %w", err)
+	if out.Gateway != nil {
+		x.gateway = "http://127.0.0.1:" + strconv.Itoa(d.ProxyPort)
 	}
-	d.ProxyPort = l.Addr().(*net.TCPAddr).Port
-	go serve(l)
 	return nil
 }
 
-// throughProxy adds to the environment of a room with an egress proxy what makes clients
+// throughProxy adds to the environment of a room whose egress proxy has rules what makes clients
 // use it, and shows the certificates that the user's own clients trust.
-func (x *room) throughProxy(d *Description, host Host) error {
-	if d.ProxyPort == 0 {
+func (x *room) throughProxy(d *Description, host Host, rules []string) error {
+	if d.ProxyPort == 0 || len(rules) == 0 || !x.rooms.Confined() {
 		return nil
 	}
 	d.Environ = lastOfEach(append(d.Environ, proxyVariables(d.Environ, d.ProxyPort)...))

@@ -31,6 +31,9 @@ type Enforcer interface {
 	Overlay(dir string) bool
 	// Owner is who commands run as outside their rooms.
 	Owner() pawl.Owner
+	// Relay returns the first words of a command that, followed by the path of a Unix socket,
+	// passes its standard input and output to that socket in a room.
+	Relay() ([]string, error)
 	// Open opens a room. What it needs of the machine may be set up by the first command.
 	Open(d *Description) (Opened, error)
 	// Join opens a room that has only what d.Joined describes, in a folder for which Overlay
@@ -63,6 +66,8 @@ type Held interface {
 	// Furnish adds the rest of the room: from the next command on it is as described. What
 	// is joined stays the same.
 	Furnish(d *Description)
+	// Unfurnish ends everything that runs in the room and undoes Furnish.
+	Unfurnish()
 	// ReachJoined is the path by which this process reaches what is joined.
 	ReachJoined() (string, error)
 	// Exec runs a program of ours where it finds what is joined; see [pawl.Joined].
@@ -78,10 +83,9 @@ type Options struct {
 	// Visible are the folders that git in a work tree has to read.
 	Visible  func(tree string) []string
 	Enforcer Enforcer
-	// Proxy makes the egress proxy of one room, with the rules of whoever asked for the room
-	// and the upstream proxy of whoever ctx belongs to; nil means that no room has a way out.
-	// The proxy calls refused, unless it is nil, at the first request of each kind that it refuses.
-	Proxy func(ctx context.Context, rules []string, refused func(pawl.Contact)) (Proxy, error)
+	// Proxy makes the egress proxy of one room, with the upstream proxy of whoever ctx belongs
+	// to; nil means that no room has a way out.
+	Proxy func(ctx context.Context, out WayOut) (Proxy, error)
 	// Needed returns the keys of what was prepared that worktrees have below them; nil means
 	// that none do.
 	Needed func() []string
@@ -93,14 +97,27 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// WayOut says what the commands of one room can reach through its egress proxy. The zero value
+// means nothing.
+type WayOut struct {
+	Rules   []string      // as in [pawl.PrepareSpec]
+	Gateway *pawl.Gateway // answers requests to the proxy itself; nil = they are refused
+	// Refused is called at the first request of each kind that the proxy refuses. It must not
+	// block; it may be nil.
+	Refused func(pawl.Contact)
+}
+
+// isZero reports whether commands can reach nothing.
+func (w WayOut) isZero() bool { return len(w.Rules) == 0 && w.Gateway == nil }
+
 // Rooms implements [pawl.Rooms] for one project.
 type Rooms struct {
 	o     Options
 	cache *Cache
 
-	mu     sync.Mutex // guards what follows
-	next   int        // numbers rooms that last as long as one judgement
-	agents map[string]*room
+	mu     sync.Mutex       // guards what follows
+	next   int              // numbers rooms that last as long as one judgement
+	slots  map[string]*slot // by the folder of the agent's room
 	bases  map[baseKey]*base
 	joined map[string]*joined // by the folder
 
@@ -121,7 +138,7 @@ func New(o Options) *Rooms {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[baseKey]*base), joined: make(map[string]*joined), using: make(map[string]int)}
+	r := &Rooms{o: o, slots: make(map[string]*slot), bases: make(map[baseKey]*base), joined: make(map[string]*joined), using: make(map[string]int)}
 	r.cache = OpenCache(filepath.Join(o.State, "cache"), cmp.Or(o.CacheSize, pawl.DefaultCacheSize), o.Log)
 	return r
 }
@@ -157,8 +174,11 @@ func (r *Rooms) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
-	for _, x := range r.agents {
-		errs = append(errs, x.opened.Close())
+	for _, s := range r.slots {
+		if s.room != nil {
+			errs = append(errs, s.room.shut())
+		}
+		s.leave()
 	}
 	for _, b := range r.bases {
 		errs = append(errs, b.room.opened.Close())
@@ -166,7 +186,7 @@ func (r *Rooms) Close() error {
 	for _, j := range r.joined {
 		errs = append(errs, j.opened.Close())
 	}
-	clear(r.agents)
+	clear(r.slots)
 	clear(r.bases)
 	clear(r.joined)
 	return errors.Join(errs...)
@@ -178,21 +198,34 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
+	s, err := r.lockSlot(ctx, folder, func(*slot) bool { return false })
+	if err != nil {
+		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
+	}
 	defer r.mu.Unlock()
 	joint := r.joinedAt(spec.Tree)
-	if x := r.agents[folder]; x != nil {
-		if x.joint == joint && x.prepared == spec.Prepared {
-			return x, nil
-		}
-		delete(r.agents, folder) // the worktree has other dependencies now
-		if err := x.shut(); err != nil {
-			return nil, err
-		}
+	if x := s.room; x != nil && s.delegate == nil && x.joint == joint && x.prepared == spec.Prepared {
+		return x, nil
 	}
+	if err := r.vacate(s); err != nil { // or the worktree has other dependencies now
+		return nil, err
+	}
+	x, err := r.openKept(ctx, folder, spec, content{home: "home"})
+	if err != nil {
+		return nil, err
+	}
+	s.room = x
+	return x, nil
+}
+
+// openKept opens a room that is kept until Leave, in a folder. The caller holds the mutex.
+func (r *Rooms) openKept(ctx context.Context, folder string, spec pawl.AgentRoom, c content) (*room, error) {
 	x := &room{rooms: r, folder: folder, kept: true, prepared: spec.Prepared}
-	c := content{name: spec.Name, tree: spec.Tree, joint: joint, home: true, limits: spec.Limits}
-	err = r.fill(&c, x, spec.Run, spec.Prepared, false)
+	c.name, c.tree, c.joint, c.limits = spec.Name, spec.Tree, r.joinedAt(spec.Tree), spec.Limits
+	err := r.fill(&c, x, spec.Run, spec.Prepared, false)
+	if c.delegate != nil {
+		c.homeLayers = nil
+	}
 	if err == nil {
 		err = r.forget(folder, spec.Prepared)
 	}
@@ -200,10 +233,8 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 		err = x.open(ctx, c)
 	}
 	if err != nil {
-		x.release()
-		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
+		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, errors.Join(err, x.abandon()))
 	}
-	r.agents[folder] = x
 	return x, nil
 }
 
@@ -252,8 +283,12 @@ func (r *Rooms) Leave(run pawl.RunID, name string) error {
 		return err
 	}
 	r.mu.Lock()
-	x := r.agents[folder]
-	delete(r.agents, folder)
+	var x *room
+	if s := r.slots[folder]; s != nil {
+		x = s.room
+		s.leave()
+	}
+	delete(r.slots, folder)
 	if x != nil && x.joint != nil {
 		delete(r.joined, x.joint.dir) // it ends with the room
 	}

@@ -76,6 +76,9 @@ func (b *Box) Mounts() bool { return false }
 // Owner implements [room.Enforcer].
 func (b *Box) Owner() pawl.Owner { return pawl.Owner{} }
 
+// Relay implements [room.Enforcer].
+func (b *Box) Relay() ([]string, error) { return relayBy("") }
+
 // Describe implements [room.Enforcer].
 func (b *Box) Describe() string {
 	if !b.confined {

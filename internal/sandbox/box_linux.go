@@ -34,6 +34,9 @@ type Box struct {
 	joins map[string]bool // whether overlayfs works, by file system
 }
 
+// ownProgram is the path of the program that this process runs, for its children.
+const ownProgram = "/proc/self/exe"
+
 // holders counts the holders that this process has started.
 var holders atomic.Uint64
 
@@ -42,7 +45,7 @@ func NewUnconfined(opts Options) *Box {
 	helper.CloseInherited()
 	b := &Box{program: opts.Program, name: opts.Program}
 	if b.program == "" {
-		b.program = "/proc/self/exe" // the running program, even after an upgrade replaced its file
+		b.program = ownProgram // the running program, even after an upgrade replaced its file
 		b.name = os.Args[0]
 	}
 	return b
@@ -53,7 +56,7 @@ func (b *Box) Confined() bool { return b.bwrap != "" }
 
 // Helper says in one line which program stands around commands.
 func (b *Box) Helper() string {
-	if b.program == "/proc/self/exe" {
+	if b.program == ownProgram {
 		return "pawl itself, as no pawl-helper of its version is beside it: each command starts some milliseconds later"
 	}
 	return b.program
@@ -64,6 +67,17 @@ func (b *Box) Mounts() bool { return b.Confined() }
 
 // Owner implements [room.Enforcer].
 func (b *Box) Owner() pawl.Owner { return pawl.Owner{UID: b.uid, GID: b.uid} }
+
+// Relay implements [room.Enforcer].
+func (b *Box) Relay() ([]string, error) {
+	switch {
+	case b.Confined():
+		return []string{helper.Enter, helper.RelayWord}, nil
+	case b.program == ownProgram: // which a shell takes for its own
+		return relayBy("")
+	}
+	return relayBy(b.program)
+}
 
 // give gives a file to whoever commands run as.
 func (b *Box) give(path string) error {
@@ -109,7 +123,7 @@ func (b *Box) Join(d *room.Description) (room.Held, error) {
 	if !b.Confined() {
 		return nil, errors.ErrUnsupported
 	}
-	return &heldRoom{box: b, d: d}, nil
+	return &heldRoom{box: b, d: d, joined: d}, nil
 }
 
 // Overlay implements [room.Enforcer]. It is tried once for a file system.

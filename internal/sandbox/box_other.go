@@ -37,6 +37,9 @@ func (b *Box) Mounts() bool { return false }
 // Owner implements [room.Enforcer].
 func (b *Box) Owner() pawl.Owner { return pawl.Owner{} }
 
+// Relay implements [room.Enforcer].
+func (b *Box) Relay() ([]string, error) { return nil, unsupported() }
+
 // Describe implements [room.Enforcer].
 func (b *Box) Describe() string { return "none: commands cannot be run on " + runtime.GOOS }
 

@@ -199,8 +199,8 @@ func TestConfinedCertificates(t *testing.T) {
 	rooms := room.New(room.Options{
 		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func(string) []string { return nil },
 		Host: func(context.Context) room.Host { return host },
-		Proxy: func(_ context.Context, rules []string, _ func(pawl.Contact)) (room.Proxy, error) {
-			return egress.New(egress.Options{Rules: rules})
+		Proxy: func(_ context.Context, out room.WayOut) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: out.Rules})
 		},
 	})
 	defer rooms.Close()

@@ -37,7 +37,8 @@ const stage = "/sys"
 type heldRoom struct {
 	box    *Box
 	d      *room.Description
-	limits pawl.RoomLimits // see limitsOf
+	joined *room.Description // has only what is joined; nil in a room that was opened as a whole
+	limits pawl.RoomLimits   // see limitsOf
 
 	mu     sync.Mutex // guards what follows, d and limits; held while the holder is started
 	holder *holder
@@ -108,6 +109,18 @@ func (r *heldRoom) Furnish(d *room.Description) {
 	r.d, r.limits = d, limitsOf(d)
 }
 
+// Unfurnish implements [room.Held]. The holder of a whole room ends, and another is started when
+// it is needed.
+func (r *heldRoom) Unfurnish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder != nil && r.holder.furnished {
+		r.holder.close()
+		r.holder = nil
+	}
+	r.d, r.limits, r.disk = r.joined, pawl.RoomLimits{}, nil
+}
+
 // limitsOf returns the limits of a room with all of them set, and that of memory in bytes.
 func limitsOf(d *room.Description) pawl.RoomLimits {
 	limits := d.Limits.Filled()
@@ -121,7 +134,7 @@ func (r *heldRoom) ReachJoined() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(h.root(), r.d.Joined.Path), nil
+	return filepath.Join(h.root(), r.joined.Joined.Path), nil
 }
 
 // Exec implements [room.Held].
@@ -167,7 +180,7 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	case r.holder == nil:
 		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: asMounted(r.d.Joined)}, nil, r.d.Serve)
 	case furnished && !r.holder.furnished:
-		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, r.box.composition(r.d))); err != nil {
+		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, r.box.composition(r.d), r.d.Serve)); err != nil {
 			r.holder.close()
 			r.holder = nil
 		}
@@ -218,11 +231,11 @@ type holder struct {
 	// mutex guards it.
 	furnished bool
 	socket    *net.UnixConn
-	serve     func(net.Listener) // see [room.Description]
 	errors    *bounded
 	gone      chan struct{} // closed when it has ended
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex         // guards what follows
+	serve     func(net.Listener) // see [room.Description]
 	next      uint64
 	processes map[uint64]*process
 	isGone    bool
@@ -303,8 +316,12 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits,
 	return nil, err
 }
 
-// furnish completes the room of a holder that has only what is joined.
-func (h *holder) furnish(ctx context.Context, r *helper.Room) error {
+// furnish completes the room of a holder that has only what is joined. The listener that the room
+// asks for goes to serve.
+func (h *holder) furnish(ctx context.Context, r *helper.Room, serve func(net.Listener)) error {
+	h.mu.Lock()
+	h.serve = serve
+	h.mu.Unlock()
 	content, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -383,7 +400,10 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 			if way, err = received(rights[:controls]); err != nil {
 				answer.Error = err.Error()
 			} else {
-				go h.serve(way)
+				h.mu.Lock()
+				serve := h.serve
+				h.mu.Unlock()
+				go serve(way)
 			}
 		}
 		if first {

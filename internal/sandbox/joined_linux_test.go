@@ -16,6 +16,7 @@ import (
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox"
 )
 
 // joint is a worktree that is joined above a folder with one file.
@@ -29,7 +30,13 @@ type joint struct {
 func MustJoin(tb testing.TB) *joint {
 	tb.Helper()
 	box := MustConfined(tb)
-	j := &joint{estate: MustEstate(tb, box)}
+	return mustJoinIn(tb, box, MustEstate(tb, box))
+}
+
+// mustJoinIn joins a worktree of a project, which has its state folder.
+func mustJoinIn(tb testing.TB, box *sandbox.Box, e *estate) *joint {
+	tb.Helper()
+	j := &joint{estate: e}
 	if !j.Joins(filepath.Join(j.estate.folder, "state")) {
 		tb.Skip("overlayfs does not work here")
 	}

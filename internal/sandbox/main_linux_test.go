@@ -121,8 +121,8 @@ func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
 		State: filepath.Join(folder, "state"), Enforcer: box,
 		Visible: func(string) []string { return visible },
 		Host:    func(context.Context) room.Host { return room.NewHost(nil, "") },
-		Proxy: func(_ context.Context, rules []string, _ func(pawl.Contact)) (room.Proxy, error) {
-			return egress.New(egress.Options{Rules: rules})
+		Proxy: func(_ context.Context, out room.WayOut) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: out.Rules})
 		},
 	})
 }

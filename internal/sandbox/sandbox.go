@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox/helper"
 )
 
 // Options say how rooms are enforced.
@@ -45,6 +47,18 @@ func Probe(ctx context.Context) (*Box, error) { return New(ctx, Options{}) }
 const unconfined = "none: commands run with all rights of the user Pawl runs as; only their environment, time and output are limited"
 
 var _ room.Enforcer = (*Box)(nil)
+
+// relayBy returns the relay of rooms that show everything where it is, by the path of the program
+// that [helper.Run] runs in; empty means this one.
+func relayBy(program string) ([]string, error) {
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	return []string{program, helper.RelayWord}, nil
+}
 
 // shell is the command as a program to start. A list of words goes through the
 // shell too, so that a missing program is exit code 127 in either case.

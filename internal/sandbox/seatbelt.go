@@ -40,6 +40,9 @@ func seatbelt(d *room.Description) string {
 	for _, device := range seatbeltDevices {
 		line("(allow file-read* file-write* file-ioctl (literal ", quoted(device), "))")
 	}
+	if d.Sockets != "" {
+		line("(allow network-outbound (remote unix-socket (subpath ", quoted(d.Sockets), ")))")
+	}
 	line("(allow network-bind network-inbound (local ip \"localhost:*\"))")
 	reachable := "*"
 	if d.ProxyPort != 0 { // of what this machine serves nothing but the proxy

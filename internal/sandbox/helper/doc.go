@@ -21,4 +21,9 @@
 //
 // Where nothing can be confined each command has a supervisor instead, which is
 // the subreaper of what the command starts and ends it all.
+//
+// # Relays
+//
+// A program in a room that can only start other programs reaches a socket of Pawl's
+// through a relay, which connects its standard input and output to it.
 package helper

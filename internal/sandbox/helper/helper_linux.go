@@ -25,6 +25,8 @@ func Run(args []string) (code int, ok bool) {
 		return Hold(), true
 	case EnterWord:
 		return confine.Main(args[2:]), true
+	case RelayWord:
+		return Relay(args[2:]), true
 	}
 	return 0, false
 }

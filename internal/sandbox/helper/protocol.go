@@ -2,7 +2,7 @@ package helper
 
 // Protocol is the version of everything in this file and of what the words mean. A
 // helper of another version is not used.
-const Protocol = "4"
+const Protocol = "5"
 
 // Room is what a holder puts together and keeps. It has /dev with the devices that
 // programs expect and terminals of its own.
@@ -101,6 +101,9 @@ const (
 	SuperviseWord = "__supervise"
 	HoldWord      = "__hold"
 	EnterWord     = "__enter"
+	// RelayWord makes a helper connect its standard input and output to a Unix socket. Commands in
+	// rooms run it, as [Enter] where they are confined.
+	RelayWord = "__relay"
 	// ProtocolWord makes a helper print [Protocol].
 	ProtocolWord = "__protocol"
 )
