@@ -75,7 +75,8 @@ type DelegateSpec struct {
 	// room has. They are read-only.
 	Programs []string
 	// Home are files that are written to the agent's home, in place of what it has, each time that
-	// the room is opened. Only the agent's user can read them.
+	// the room is opened. Only the agent's user can read them. In them and in Environ, {gateway}
+	// stands for the URL of the gateway.
 	Home []RoomFile
 	// Environ are further variables of all commands, as NAME=value.
 	Environ []string

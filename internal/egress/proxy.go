@@ -53,9 +53,6 @@ type Options struct {
 	// Refused is called when requests to a host are refused for the first time for a reason.
 	// It must not block; it may be nil.
 	Refused func(pawl.Contact)
-	// Gateway answers the requests that clients send to the proxy itself instead of through it;
-	// nil means that they are refused.
-	Gateway *pawl.Gateway
 	Limits  Limits
 	// Gateway, if not nil, answers requests that are sent to this proxy as if it were the server:
 	// with a path alone, and with a loopback address as Host. No rule applies to it.

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,14 +34,8 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 	}
 	defer r.mu.Unlock()
 	home := homeOf(spec.Agent)
-	if s.users == 0 {
-		if !fits(s) {
-			err = r.vacate(s)
-		}
-		if err == nil {
-			err = r.layHome(filepath.Join(folder, home), spec.Home)
-		}
-		if err != nil {
+	if s.users == 0 && !fits(s) {
+		if err := r.vacate(s); err != nil {
 			return nil, fmt.Errorf("open the room of agent %s: %w", spec.Agent, err)
 		}
 	}
@@ -52,11 +47,19 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 		}
 		s.room, s.delegate = x, &spec
 	}
+	if s.users == 0 {
+		if err := r.layHome(filepath.Join(folder, home), spec.Home, s.room.gateway); err != nil {
+			return nil, fmt.Errorf("open the room of agent %s: %w", spec.Agent, err)
+		}
+	}
 	s.users++
 	d := &delegateRoom{room: s.room, slot: s, home: filepath.Join(folder, home)}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return d, nil
 }
+
+// gatewayMark stands for the gateway's URL in files of an agent's home and in its variables.
+const gatewayMark = "{gateway}"
 
 // homeOf returns the name of the folder in which an agent has its home.
 func homeOf(agent string) string { return "home-" + agent }
@@ -137,7 +140,7 @@ func (x *room) hides(folder string) bool {
 
 // layHome writes files into an agent's home. The agent could write anything there the last time, so
 // nothing that is in it is followed.
-func (r *Rooms) layHome(dir string, files []pawl.RoomFile) error {
+func (r *Rooms) layHome(dir string, files []pawl.RoomFile, gateway string) error {
 	if err := r.mkdir(dir); err != nil {
 		return err
 	}
@@ -150,6 +153,7 @@ func (r *Rooms) layHome(dir string, files []pawl.RoomFile) error {
 	}
 	defer root.Close()
 	for _, f := range files {
+		f.Data = bytes.ReplaceAll(f.Data, []byte(gatewayMark), []byte(gateway))
 		if err := r.layHomeFile(root, f); err != nil {
 			return fmt.Errorf("write %s to the agent's home: %w", f.Path, err)
 		}

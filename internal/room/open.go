@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -96,7 +97,10 @@ func (x *room) open(ctx context.Context, c content) error {
 		return err
 	}
 	if c.delegate != nil {
-		d.Environ = lastOfEach(append(d.Environ, c.delegate.Environ...))
+		for _, v := range c.delegate.Environ {
+			d.Environ = append(d.Environ, strings.ReplaceAll(v, gatewayMark, x.gateway))
+		}
+		d.Environ = lastOfEach(d.Environ)
 	}
 	x.dir, x.tree, x.given, x.joint = d.Dir, d.Tree, d.GivenPath, c.joint
 	if c.joint != nil {
