@@ -37,7 +37,7 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.replied(ctx, job, req, reply, a)
+	out, err := r.replied(ctx, job, req.Tools, reply, a)
 	if err != nil {
 		return nil, &ownError{error: err, used: reply.Usage}
 	}

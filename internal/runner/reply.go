@@ -23,13 +23,14 @@ const (
 	maxUnknown  = 40   // bytes of the name of a tool that there is not
 	maxModel    = 100  // bytes of the name a model gives itself
 	maxUsage    = 1 << 30
+	maxTurned   = 500 // bytes for how a coding agent's turn ended
 )
 
 // replied makes the fact of a reply: its message as a blob, and of each call
 // what decisions need. Calls beyond what one event holds are not made; they are
 // taken out of the message, which then says so: what is not in the transcript
 // needs no result.
-func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequest, reply pawl.ModelReply, a *answer) (pawl.Answer, error) {
+func (r *Runner) replied(ctx context.Context, job driver.Job, tools []pawl.ToolSpec, reply pawl.ModelReply, a *answer) (*pawl.ModelReplied, error) {
 	m := a.message(reply.Message)
 	calls := toolUses(m)
 	out := &pawl.ModelReplied{
@@ -37,7 +38,7 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequ
 		Model: brief.Cut(a.clean(reply.Model), maxModel), Usage: usageOf(reply.Usage),
 	}
 	for _, b := range calls[:min(len(calls), maxCalls)] {
-		use, err := r.use(ctx, job, req.Tools, b, a)
+		use, err := r.use(ctx, job, tools, b, a)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +46,11 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequ
 	}
 	settleProblems(out.Calls)
 	out.Message, out.Text = pawl.Hash{1}, pawl.Hash{1} // as large as the real ones
-	for len(out.Calls) > 0 && eventSize(out) > maxEvent {
+	most := maxEvent
+	if job.Effect.Do.(*pawl.CallModel).Agent != nil {
+		most -= maxTurned
+	}
+	for len(out.Calls) > 0 && eventSize(out) > most {
 		out.Calls = out.Calls[:len(out.Calls)-1]
 	}
 	for _, b := range calls[:len(out.Calls)] {

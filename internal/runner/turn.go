@@ -224,13 +224,12 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 	}
 	t.fallBack(ctx, reply.Text)
 	m.Blocks = append(m.Blocks, t.calls...)
-	answer, err := t.r.replied(ctx, t.job, pawl.ModelRequest{Tools: t.tools}, pawl.ModelReply{
+	out, err := t.r.replied(ctx, t.job, t.tools, pawl.ModelReply{
 		Message: m, Stop: pawl.StopEnd, Usage: reply.Usage, Model: cmp.Or(reply.Model, t.job.Settings.Models[t.do.Tier-1].Name),
 	}, t.a)
 	if err != nil {
 		return nil, err
 	}
-	out := answer.(*pawl.ModelReplied)
 	for i := range out.Calls {
 		out.Calls[i].Told = isTold(&out.Calls[i])
 	}
