@@ -161,19 +161,28 @@ func (b *AgentTurned) fields(c *coder) {
 // Answers implements [Answer].
 func (b *ModelReplied) Answers() Seq { return b.Effect }
 
-// AgentBegan says that a coding agent has begun or continued a session during the effect, which
-// stays open. After a crash the session can be continued.
-type AgentBegan struct {
+// ProgressSteps is into how many steps the reservation of a turn of a coding agent is divided: its
+// progress is recorded when it has used another of them.
+const ProgressSteps = 10
+
+// AgentProgressed says how far a turn of a coding agent has come. The effect stays open. If a driver
+// dies during the turn, the session can be continued, and what it has used until then is known.
+type AgentProgressed struct {
 	Effect  Seq    `json:"effect"`
-	Session string `json:"session"` // the agent's id of it
+	Session string `json:"session,omitempty"` // the agent's id of it; empty = it is not known, or cannot be continued
+	// Used and Worth are what the turn has used so far. Worth is at list prices.
+	Used  Usage  `json:"used,omitzero"`
+	Worth Micros `json:"worth,omitempty"`
 }
 
 // EventKind implements [Body].
-func (*AgentBegan) EventKind() Kind { return KindAgentBegan }
+func (*AgentProgressed) EventKind() Kind { return KindAgentProgressed }
 
-func (b *AgentBegan) fields(c *coder) {
+func (b *AgentProgressed) fields(c *coder) {
 	num(c, 1, &b.Effect)
 	str(c, 2, &b.Session)
+	sub(c, 3, b.Used.fields)
+	num(c, 4, &b.Worth)
 }
 
 // ToolUse is one tool call of a reply, as far as decisions need it.

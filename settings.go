@@ -165,7 +165,7 @@ type SessionLimits struct {
 }
 
 // DefaultSessionLimits bound a session of a coding agent when nothing else is set.
-var DefaultSessionLimits = SessionLimits{Money: 2 * Dollars, Tokens: 5_000_000, Time: 45 * time.Minute, Silence: 5 * time.Minute, ToolTime: 15 * time.Minute}
+var DefaultSessionLimits = SessionLimits{Money: 2 * Dollars, Tokens: 2_000_000, Time: 45 * time.Minute, Silence: 5 * time.Minute, ToolTime: 15 * time.Minute}
 
 // Filled returns the limits with a default for each that is not set.
 func (l SessionLimits) Filled() SessionLimits {

@@ -58,9 +58,9 @@ type Job struct {
 	Events func(ctx context.Context) iter.Seq2[pawl.Event, error]
 	// Live shows text to whoever watches; it never blocks and may drop.
 	Live func(text string)
-	// Began says that a coding agent has begun or continued a session of this id during the effect.
-	// It may block until the run takes it in; it may be nil.
-	Began func(session string)
+	// Progressed records how far a turn of a coding agent has come. It may block until the run takes
+	// it in; it may be nil.
+	Progressed func(*pawl.AgentProgressed)
 	// Heard says that a model has sent something, shown or not; it never blocks. It may be nil.
 	Heard func()
 }

@@ -13,7 +13,7 @@ import (
 func TestAgentSimulation(t *testing.T) { agents.test(t) }
 
 var agents = simulation{env: "PAWL_AGENT_SEED", seeds: 800, short: 4, simulate: simulateAgents, complete: func(c *census, t *testing.T) {
-	for _, k := range []pawl.Kind{pawl.KindAgentBegan, pawl.KindModelReplied, pawl.KindEffectLost, pawl.KindWorkspaceReset, pawl.KindIterationRestarted} {
+	for _, k := range []pawl.Kind{pawl.KindAgentProgressed, pawl.KindModelReplied, pawl.KindEffectLost, pawl.KindWorkspaceReset, pawl.KindIterationRestarted} {
 		if !t.Failed() && c.kinds[k] < 10 {
 			t.Errorf("%s happened %d times in %d events", k, c.kinds[k], c.events)
 		}
@@ -58,11 +58,12 @@ func simulateAgents(t testing.TB, seed uint64) *world {
 func (c *chance) begins() {
 	w := c.w
 	if c.in(20) {
-		w.mustTake(Input{Began: &pawl.AgentBegan{Effect: w.state.Seq, Session: "late"}})
+		w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: w.state.Seq, Session: "late"}})
 	}
 	for _, f := range w.flights {
 		if isTurn(f.effect) && c.IntN(2) == 0 {
-			w.mustTake(Input{Began: &pawl.AgentBegan{Effect: f.effect.ID, Session: sessionOf(f.effect)}})
+			w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: f.effect.ID, Session: sessionOf(f.effect),
+				Used: pawl.Usage{Input: int64(c.IntN(3)) * 1000}, Worth: pawl.Micros(c.IntN(20_000))}})
 			return
 		}
 	}

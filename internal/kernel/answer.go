@@ -33,11 +33,10 @@ func (d *draft) answer(a pawl.Answer) {
 	}
 }
 
-// began records that a coding agent has begun a session during an open effect. Anything else is
-// recorded as ignored.
-func (d *draft) began(b *pawl.AgentBegan) {
+// progressed records how far a turn has come. What is told of any other effect is recorded as ignored.
+func (d *draft) progressed(b *pawl.AgentProgressed) {
 	f := d.s.Find(b.Effect)
-	if f != nil && isTurn(f) && b.Session != "" && len(b.Session) <= maxAgentSession {
+	if f != nil && isTurn(f) && len(b.Session) <= maxAgentSession {
 		d.emit(f.Loop, b)
 		return
 	}
@@ -123,6 +122,9 @@ func (s *State) loggedAnswer(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	case *pawl.EffectFailed:
 		c := *b
 		p := budget.OfFailure(f, s.price(f), &b.Failure)
+		if p == budget.Of(f) {
+			p = s.lostBy(f)
+		}
 		c.Charged, c.ChargedTokens = p.Money, p.Tokens
 		c.Failure.Message, c.Failure.Fix = brief.Cut(b.Failure.Message, 300), brief.Cut(b.Failure.Fix, 200)
 		return &c

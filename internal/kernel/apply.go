@@ -413,8 +413,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 				l.worktree.Continues = isTurn(f) && x.CanContinue()
 			}
 		})
-	case *pawl.AgentBegan:
-		return s.agentBegan(l, b)
+	case *pawl.AgentProgressed:
+		return s.agentProgressed(l, b)
 	case *pawl.LimitReached:
 		l.applyLimitReached(b)
 	case *pawl.ComplexityScored:

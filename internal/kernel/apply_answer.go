@@ -418,14 +418,14 @@ func (l *Loop) turned(b *pawl.AgentTurned) {
 	l.worktree.Restore = l.worktree.Restore || b.Changed
 }
 
-// agentBegan records the session that a coding agent has begun.
-func (s *State) agentBegan(l *Loop, b *pawl.AgentBegan) error {
+// agentProgressed records how far a turn of a coding agent has come.
+func (s *State) agentProgressed(l *Loop, b *pawl.AgentProgressed) error {
 	f := s.Find(b.Effect)
 	if f == nil || f.Loop != l.Ref || !isTurn(f) {
 		return fmt.Errorf("effect %d is no open turn of a coding agent", b.Effect)
 	}
 	if x := l.sessionByN(f.Session); x != nil {
-		x.Began(f, b.Session)
+		x.Progressed(b, f.Do.(*pawl.CallModel).Items)
 	}
 	return nil
 }

@@ -17,6 +17,25 @@ func (s *State) price(f *pawl.Effect) pawl.Price {
 	return pawl.Price{}
 }
 
+// lostBy returns what is charged for an effect whose cost is not known: its reservation. Of a turn of a
+// coding agent that is what it had used when it last told, and one step of progress more.
+func (s *State) lostBy(f *pawl.Effect) budget.Purse {
+	most := budget.Of(f)
+	if !isTurn(f) {
+		return most
+	}
+	x := s.Loop(f.Loop).sessionByN(f.Session)
+	if x == nil {
+		return most
+	}
+	used, worth := x.Progress()
+	if used == (pawl.Usage{}) {
+		return most
+	}
+	known := budget.Purse{Money: worth, Tokens: used.Total()}.Add(budget.Purse{Money: most.Money / pawl.ProgressSteps, Tokens: most.Tokens / pawl.ProgressSteps})
+	return budget.Purse{Money: min(known.Money, most.Money), Tokens: min(known.Tokens, most.Tokens)}
+}
+
 // turned returns how a turn of a coding agent ended, with what it cost at list prices, and what is
 // charged for it. The agent's own figure counts, if it has one.
 func (s *State) turned(f *pawl.Effect, b *pawl.ModelReplied) (turned pawl.AgentTurned, cost pawl.Micros) {

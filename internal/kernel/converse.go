@@ -157,7 +157,7 @@ func (d *draft) callAgent(l *Loop, x *session.Session, model *pawl.ModelChoice) 
 	}
 	do := x.CallAgent(l.worktree.Tree)
 	do.Reserved, do.ReservedTokens = want.Money, want.Tokens
-	d.requestEffect(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
+	d.requestEffect(l, d.effect(x, pawl.CrashCharge, limits.Time, do))
 }
 
 // model returns the model of a tier.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"pawl"
-	"pawl/internal/kernel/budget"
 )
 
 // Input is one fact from outside a run. One field besides At and Jumped is set,
@@ -18,7 +17,7 @@ type Input struct {
 	Jumped  time.Duration
 	Start   *Start
 	Answer  pawl.Answer
-	Began   *pawl.AgentBegan
+	Turn    *pawl.AgentProgressed
 	Recover *Recover
 	Steer   *pawl.Steering
 	Fork    *Fork
@@ -59,8 +58,8 @@ func (d *draft) input(in Input) error {
 	case in.Answer != nil:
 		d.answer(in.Answer)
 		return nil
-	case in.Began != nil:
-		d.began(in.Began)
+	case in.Turn != nil:
+		d.progressed(in.Turn)
 		return nil
 	case in.Fork != nil:
 		d.markAllDirty()
@@ -113,7 +112,7 @@ func (d *draft) recover(in *Recover) {
 		case pawl.CrashOnce:
 			d.emit(f.Loop, &pawl.ToolReturned{Effect: f.ID, IsError: true, Interrupted: true})
 		case pawl.CrashCharge:
-			p := budget.Of(f)
+			p := d.s.lostBy(f)
 			d.emit(f.Loop, &pawl.EffectLost{Effect: f.ID, Charged: p.Money, ChargedTokens: p.Tokens})
 		}
 	}

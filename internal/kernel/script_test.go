@@ -400,6 +400,15 @@ func (s *script) replied(f *pawl.Effect, r *rule) pawl.Answer {
 		}
 		b.Calls = []pawl.ToolUse{use}
 	}
+	if isTurn(f) {
+		b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Session: sessionOf(f), Worth: 300_000, Changed: r.says("changes")}
+		if r.says("capped") {
+			b.Agent.Stop = pawl.AgentCapped
+		}
+		for i := range b.Calls {
+			b.Calls[i].Told = b.Calls[i].Tool != "blackboard" && b.Calls[i].Class == 0
+		}
+	}
 	return b
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
-	"pawl/internal/kernel/budget"
 )
 
 // worktreeTimeout bounds an effect on a worktree.
@@ -198,7 +197,7 @@ func mustFinish(f *pawl.Effect) bool {
 }
 
 func (d *draft) withdraw(f *pawl.Effect, reason string) {
-	p := budget.Of(f)
+	p := d.s.lostBy(f)
 	d.emit(f.Loop, &pawl.EffectWithdrawn{Effect: f.ID, Reason: reason, Charged: p.Money, ChargedTokens: p.Tokens})
 }
 

@@ -220,8 +220,8 @@ func inputName(in Input) string {
 		return "recover"
 	case in.Steer != nil:
 		return string(in.Steer.Verb)
-	case in.Began != nil:
-		return "agent_began"
+	case in.Turn != nil:
+		return "agent_progressed"
 	case in.Fork != nil:
 		return "fork"
 	}

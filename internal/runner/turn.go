@@ -99,6 +99,8 @@ type turn struct {
 	tools          []pawl.ToolSpec // ours, that the agent is offered
 	access         pawl.AgentAccess
 
+	progress pawl.AgentProgressed // as last told; only used by hear
+
 	mu      sync.Mutex   // guards what follows: tools are called from other goroutines
 	calls   []pawl.Block // of our tools, in order
 	log     transcriptLog
@@ -296,8 +298,8 @@ func (t *turn) hear(u pawl.AgentUpdate) {
 	if t.job.Heard != nil {
 		t.job.Heard()
 	}
-	if u.Kind == pawl.UpdateSession && t.job.Began != nil && u.Text != "" && len(u.Text) <= maxSession {
-		t.job.Began(u.Text)
+	if u.Kind == pawl.UpdateSession || u.Kind == pawl.UpdateUsage {
+		t.progressed(&u)
 	}
 	if shown := shownOf(u); shown != "" {
 		t.job.Live(shown)
@@ -305,6 +307,44 @@ func (t *turn) hear(u pawl.AgentUpdate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.log.add(u)
+}
+
+// progressed tells the run of the agent's session, and of each further step of the reservation that is
+// used.
+func (t *turn) progressed(u *pawl.AgentUpdate) {
+	if t.job.Progressed == nil {
+		return
+	}
+	now := t.progress
+	now.Effect = t.job.Effect.ID
+	switch {
+	case u.Kind == pawl.UpdateUsage:
+		now.Used, now.Worth = usageOf(u.Usage), max(u.Cost, 0)
+		if now.Worth == 0 {
+			now.Worth = t.job.Settings.Models[t.do.Tier-1].Price.Cost(now.Used)
+		}
+		if t.steps(&now) == t.steps(&t.progress) {
+			return
+		}
+	case u.Text == now.Session || len(u.Text) > maxSession:
+		return
+	default:
+		now.Session = u.Text
+	}
+	t.progress = now
+	t.job.Progressed(&now)
+}
+
+// steps returns how many steps of the turn's reservation have been used.
+func (t *turn) steps(b *pawl.AgentProgressed) int64 {
+	var n int64
+	if step := t.do.ReservedTokens / pawl.ProgressSteps; step > 0 {
+		n = b.Used.Total() / step
+	}
+	if step := t.do.Reserved / pawl.ProgressSteps; step > 0 {
+		n = max(n, int64(b.Worth/step))
+	}
+	return n
 }
 
 func (t *turn) note(text string) {

@@ -137,7 +137,7 @@ func TestTurn(t *testing.T) {
 	ask := w.turns(t, "", 0, before, "write", "run", "remember", "result")
 	ask.Reserved = 7
 	got := must[*pawl.ModelReplied](t, w, ask, transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")}), func(j *driver.Job) {
-		j.Began = func(s string) { began = append(began, s) }
+		j.Progressed = func(b *pawl.AgentProgressed) { began = append(began, b.Session) }
 	})
 	if diff := cmp.Diff([]string{"s1"}, began); diff != "" {
 		t.Error(diff)

@@ -331,8 +331,12 @@ func (t teller) tellSession() string {
 		return t.reply(b)
 	case *pawl.ToolReturned:
 		return t.returned(b)
-	case *pawl.AgentBegan:
-		return fmt.Sprintf("effect %d: the agent began session %s", b.Effect, plain.Line(b.Session, 60))
+	case *pawl.AgentProgressed:
+		s := fmt.Sprintf("effect %d: the agent has used %s", b.Effect, count(int(b.Used.Total()), "token"))
+		if b.Session != "" {
+			s += " in its session " + plain.Line(b.Session, 60)
+		}
+		return s
 	case *pawl.SessionEnded:
 		return t.sessionEnded(b)
 	}
@@ -346,7 +350,7 @@ func (k *Look) lookSession(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.SessionStarted, *pawl.ModelReplied:
 		k.Level = Normal
-	case *pawl.PromptAssembled, *pawl.AgentBegan:
+	case *pawl.PromptAssembled, *pawl.AgentProgressed:
 		k.Level = Detail
 	case *pawl.NoteAdded:
 		if k.Level = Detail; b.IsError {

@@ -317,9 +317,9 @@ func (r *run) start(f *pawl.Effect) {
 			}
 		},
 	}
-	job.Began = func(session string) {
+	job.Progressed = func(b *pawl.AgentProgressed) {
 		select {
-		case r.inbox <- item{in: kernel.Input{Began: &pawl.AgentBegan{Effect: f.ID, Session: session}}}:
+		case r.inbox <- item{in: kernel.Input{Turn: b}}:
 		case <-ctx.Done():
 		}
 	}

@@ -15,16 +15,30 @@ type agent struct {
 	spent pawl.Micros    // at list prices
 	stop  pawl.AgentStop // of its last turn; empty = there was none
 	lost  bool           // a driver died during a turn, and no turn has ended since
+	now   progress       // of the turn that is being made
 }
 
-// Began records that a coding agent has begun a session, or continues one, during a request.
-func (x *Session) Began(f *pawl.Effect, id string) {
-	do := f.Do.(*pawl.CallModel)
-	if id != x.agent.id {
-		x.agent.used, x.agent.spent = pawl.Usage{}, 0
-	}
-	x.agent.id, x.agent.from = id, do.Items
+// progress is what a turn of a coding agent has used so far.
+type progress struct {
+	used  pawl.Usage
+	worth pawl.Micros
 }
+
+// Progressed records how far a turn of a coding agent has come. Items is how much of the transcript
+// the turn was requested with.
+func (x *Session) Progressed(b *pawl.AgentProgressed, items int) {
+	a := &x.agent
+	if b.Session != "" && b.Session != a.id {
+		a.id, a.used, a.spent = b.Session, pawl.Usage{}, 0
+	}
+	if b.Session != "" {
+		a.from = items
+	}
+	a.now = progress{b.Used, b.Worth}
+}
+
+// Progress returns what the turn of a coding agent that is being made has used so far, at list prices.
+func (x *Session) Progress() (pawl.Usage, pawl.Micros) { return x.agent.now.used, x.agent.now.worth }
 
 // CanContinue reports whether a coding agent has a session that can be continued.
 func (x *Session) CanContinue() bool { return x.agent.id != "" }
@@ -42,9 +56,9 @@ func (x *Session) CallAgent(before pawl.TreeHash) *pawl.CallModel {
 	return do
 }
 
-// Spent records what a turn of a coding agent used that has failed.
-func (x *Session) Spent(used pawl.Usage, money pawl.Micros) {
-	x.agent.used, x.agent.spent = x.agent.used.Add(used), x.agent.spent+money
+// Spent records what a turn of a coding agent used that has failed or was lost.
+func (x *Session) Spent(used pawl.Usage, worth pawl.Micros) {
+	x.agent.used, x.agent.spent = x.agent.used.Add(used), x.agent.spent+worth
 }
 
 // turned records how a turn of a coding agent ended.

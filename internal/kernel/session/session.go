@@ -133,6 +133,7 @@ func (x *Session) Request(f *pawl.Effect) error {
 		}
 		f.Transcript = x.items[:do.Items:do.Items]
 		x.dispatches, x.failed, x.waited = do.Try, nil, false
+		x.agent.now = progress{}
 	case *pawl.CallTool:
 		if do.Call < 0 || do.Call >= len(x.calls) || x.calls[do.Call].effect != 0 || x.calls[do.Call].answered {
 			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))
@@ -159,6 +160,7 @@ func (x *Session) Extend(by time.Duration) {
 func (x *Session) Lost() {
 	x.dispatches--
 	x.agent.lost = true
+	x.Spent(x.Progress())
 }
 
 // Prompt records the prompt that the session begins with.

@@ -628,7 +628,7 @@ func TestRefuses(t *testing.T) {
 		if got := fmt.Sprint(err); err == nil && row.want != "" || err != nil && got != row.want {
 			t.Errorf("%s: got %v, want %q", row.name, err, row.want)
 		}
-		same := cmp.Equal(before, k.x, cmp.AllowUnexported(Session{}, call{}, toolCount{}, agent{}))
+		same := cmp.Equal(before, k.x, cmp.AllowUnexported(Session{}, call{}, toolCount{}, agent{}, progress{}))
 		if same != (row.want != "") {
 			t.Errorf("%s: the session is as before: %t", row.name, same)
 		}

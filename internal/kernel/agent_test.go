@@ -1,0 +1,289 @@
+package kernel
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// agentRun starts a run whose tiers are coding agents, in which rules say what happens. Change may
+// adjust the settings; it may be nil.
+func agentRun(t *testing.T, change func(*pawl.Recipe, *pawl.Settings), rules ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	s := &script{w: w}
+	for _, line := range rules {
+		s.rules = append(s.rules, parseRule(t, line))
+	}
+	w.happens = s.happens
+	r, set := taskLoop(), settings()
+	easy(r, set)
+	for i := range set.Models {
+		set.Models[i].Agent = true
+	}
+	if change != nil {
+		change(r, set)
+	}
+	w.start(r, set)
+	return w
+}
+
+// turnOf lands effects until a turn of a step is open that is none of those before, and returns it.
+func (w *world) turnOf(step string, before ...*pawl.Effect) *pawl.Effect {
+	w.t.Helper()
+	for {
+	open:
+		for _, f := range Pending(w.state) {
+			for _, b := range before {
+				if f.ID == b.ID {
+					continue open
+				}
+			}
+			if isTurn(f) && f.Place.Step == step {
+				return f
+			}
+		}
+		if !w.land() {
+			w.t.Fatalf("there is no turn of %s", step)
+		}
+	}
+}
+
+func agentCall(f *pawl.Effect) *pawl.AgentCall { return f.Do.(*pawl.CallModel).Agent }
+
+func (w *world) finish() {
+	w.t.Helper()
+	for w.state.Status != pawl.StatusEnded {
+		if !w.land() {
+			w.t.Fatal("the run waits for nothing")
+		}
+	}
+}
+
+// After a crash an agent continues its session with the tree that it had left, which a ref keeps.
+func TestAgentContinuesAfterCrash(t *testing.T) {
+	w := agentRun(t, nil)
+	first := w.turnOf("implement")
+	if a := agentCall(first); a.Session != "" || a.From != 0 || a.Before != w.tree {
+		t.Errorf("the first turn is %+v", a)
+	}
+	w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: first.ID, Session: "s1"}})
+	w.tree = "half"
+	w.crash(time.Minute)
+	second := w.turnOf("implement", first)
+	if a := agentCall(second); a.Session != "s1" || a.From != 1 || a.Before != "half" {
+		t.Errorf("the turn after the crash is %+v", a)
+	}
+	if looks := requests[*pawl.InspectWorkspace](w); len(looks) != 1 || !strings.HasPrefix(looks[0].Do.(*pawl.InspectWorkspace).Salvage, "refs/pawl/salvage/") {
+		t.Errorf("the worktree was looked at by %+v", looks)
+	}
+	w.finish()
+	if n := len(all[*pawl.WorkspaceReset](w)) + len(all[*pawl.IterationRestarted](w)); n != 0 || w.state.Outcome != pawl.OutcomeUnverified {
+		t.Errorf("%d resets and restarts; the run ended %s", n, w.state.Outcome)
+	}
+}
+
+// Without a session that can be continued, what the agent had written is set aside, and the iteration
+// starts again.
+func TestAgentStartsAgainAfterCrash(t *testing.T) {
+	for _, name := range []string{"unknown", "lost"} {
+		w := agentRun(t, nil)
+		f := w.turnOf("implement")
+		if name == "lost" {
+			w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: f.ID, Session: "s1"}})
+		}
+		w.tree = "half"
+		w.crash(time.Minute)
+		if name == "lost" {
+			f = w.turnOf("implement", f)
+			w.mustTake(Input{Answer: failed(f, pawl.FailureCode(pawl.ModelNoSession), "gone")})
+		}
+		w.finish()
+		if resets := all[*pawl.WorkspaceReset](w); len(resets) != 1 || resets[0].Salvage == "" || len(all[*pawl.IterationRestarted](w)) != 1 {
+			t.Errorf("%s: the worktree was reset %d times", name, len(resets))
+		}
+	}
+}
+
+// An agent that has forgotten its session begins another at once; what it has written stays.
+func TestAgentForgets(t *testing.T) {
+	w := agentRun(t, nil, "implement turn 1: calls board=list", "implement turn 2: error no_session x1")
+	second := w.turnOf("implement", w.turnOf("implement"))
+	if a := agentCall(second); a.Session == "" || a.From != 2 {
+		t.Errorf("the second turn is %+v", a)
+	}
+	third := w.turnOf("implement", second)
+	if a, do := agentCall(third), third.Do.(*pawl.CallModel); a.Session != "" || a.Before != w.tree || do.Try != 1 || do.Items <= 3 {
+		t.Errorf("the turn of a new session is %+v, %+v", do, a)
+	}
+	w.finish()
+	if n := len(all[*pawl.WorkspaceReset](w)) + len(requests[*pawl.Wait](w)); n != 0 {
+		t.Errorf("%d resets and waits", n)
+	}
+}
+
+// A reply whose calls were answered during the turn needs no further turn. One that still has to be
+// told something does.
+func TestAgentIsTold(t *testing.T) {
+	optional := func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Steps[1].Required = false }
+	for rule, turns := range map[string]int{
+		"implement: says": 1, "implement turn 1: calls remember=learning/x": 1, "implement turn 1: calls board=list": 2, "implement turn 1: calls submit": 1, "implement turn 1: calls remember=learning/x board=list": 2,
+	} {
+		w := agentRun(t, optional, rule)
+		w.finish()
+		n := 0
+		for _, f := range requests[*pawl.CallModel](w) {
+			if f.Place.Step == "implement" && f.Place.Iteration == 1 {
+				n++
+			}
+		}
+		if n != turns {
+			t.Errorf("%s: %d turns, want %d", rule, n, turns)
+		}
+	}
+}
+
+// A session reserves what is left of its cap and ends when that is used up. With a plan it costs no
+// money, and what it is worth counts against the session's cap all the same.
+func TestAgentCap(t *testing.T) {
+	for name, plan := range map[string]bool{"key": false, "plan": true} {
+		w := agentRun(t, func(_ *pawl.Recipe, s *pawl.Settings) {
+			s.Session.Money = 500_000
+			for i := range s.Models {
+				s.Models[i].Plan = plan
+			}
+		}, "implement: calls board=list")
+		first := w.turnOf("implement")
+		second := w.turnOf("implement", first)
+		want := [2]pawl.Micros{500_000, 200_000}
+		if plan {
+			want = [2]pawl.Micros{}
+		}
+		if got := [2]pawl.Micros{first.Do.(*pawl.CallModel).Reserved, second.Do.(*pawl.CallModel).Reserved}; got != want {
+			t.Errorf("%s: reserved %v, want %v", name, got, want)
+		}
+		if a := agentCall(second); a.Spent != 300_000 || a.Used.Total() != 1400 {
+			t.Errorf("%s: the second turn is %+v", name, a)
+		}
+		w.land()
+		ended := all[*pawl.SessionEnded](w)
+		if last := ended[len(ended)-1]; last.Result != pawl.SessionTurns || last.Reason != "it used $0.60, and a session may use $0.50" {
+			t.Errorf("%s: the session ended %+v", name, last)
+		}
+		limits := all[*pawl.LimitReached](w)
+		if len(limits) != 1 || limits[0].Limit != pawl.LimitMoney || limits[0].Value != 600_000 {
+			t.Errorf("%s: limits %+v", name, limits)
+		}
+		replies := all[*pawl.ModelReplied](w)
+		if last := replies[len(replies)-1]; last.Agent.Worth != 300_000 || (last.Cost == 0) != plan || (w.state.Spent.Money == 0) != plan || w.state.Spent.Tokens == 0 {
+			t.Errorf("%s: the last reply is %+v %+v, and %v is spent", name, last, last.Agent, w.state.Spent)
+		}
+	}
+}
+
+// A session reserves no more than the run has left.
+func TestAgentReservesWhatIsLeft(t *testing.T) {
+	w := agentRun(t, func(_ *pawl.Recipe, s *pawl.Settings) { s.Limits.Money, s.Limits.Tokens = 310_000, 7000 }, "implement: calls board=list")
+	first := w.turnOf("implement")
+	if do := first.Do.(*pawl.CallModel); do.Reserved != 310_000 || do.ReservedTokens != 7000 {
+		t.Errorf("the first turn reserves %s and %d tokens", do.Reserved, do.ReservedTokens)
+	}
+	second := w.turnOf("implement", first)
+	if do := second.Do.(*pawl.CallModel); do.Reserved != 10_000 || do.ReservedTokens != 5600 {
+		t.Errorf("the second turn reserves %s and %d tokens", do.Reserved, do.ReservedTokens)
+	}
+	w.finish()
+	if w.state.Outcome != pawl.OutcomeHalted || !strings.Contains(w.state.Reason, "the limit on money is $0.3100") {
+		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+	}
+}
+
+// An agent that was ended at its cap ends its session.
+func TestAgentCapped(t *testing.T) {
+	w := agentRun(t, nil, "implement iteration 1: says capped")
+	w.turnOf("implement", w.turnOf("implement"))
+	if ended := all[*pawl.SessionEnded](w)[0]; ended.Result != pawl.SessionTurns || ended.Reason != "it reached the limit on what a session may use" {
+		t.Errorf("the session ended %+v", ended)
+	}
+}
+
+// A worktree that an agent changed and may only read is reset before anything uses it.
+func TestAgentChangesWhatItMayOnlyRead(t *testing.T) {
+	w := agentRun(t, nil, "requirements iteration 1: changes x1")
+	w.finish()
+	if resets := all[*pawl.WorkspaceReset](w); len(resets) != 1 {
+		t.Errorf("the worktree was reset %d times", len(resets))
+	}
+}
+
+// What a failed turn has written stays for its next try, which is told apart from a lost one.
+func TestAgentTriesAgain(t *testing.T) {
+	w := agentRun(t, nil)
+	first := w.turnOf("implement")
+	w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: first.ID, Session: "s1"}})
+	w.tree = "half"
+	why := failed(first, pawl.FailureCode(pawl.ModelOverloaded), "no")
+	why.Failure.Used = pawl.Usage{Input: 1000}
+	w.mustTake(Input{Answer: why})
+	second := w.turnOf("implement", first)
+	if a := agentCall(second); a.Session != "s1" || a.From != 1 || a.Before != "half" || a.Used.Input != 1000 || a.Spent != 1000 || second.Do.(*pawl.CallModel).Try != 2 {
+		t.Errorf("the second try is %+v", a)
+	}
+}
+
+// A session of an agent has a timeout; a recipe's own wins.
+func TestAgentTimeout(t *testing.T) {
+	w := agentRun(t, func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Gates[1].Timeout = 0 })
+	w.finish()
+	for _, b := range all[*pawl.SessionStarted](w) {
+		want := 45 * time.Minute
+		if b.Place.Step == "implement" {
+			want = 5 * time.Minute
+		}
+		if b.Timeout != want {
+			t.Errorf("%s has a timeout of %s", b.Place.Step, b.Timeout)
+		}
+	}
+	for _, f := range requests[*pawl.CallModel](w) {
+		if f.Place.Step == "requirements" && (f.Timeout > 45*time.Minute || f.Timeout < 44*time.Minute) {
+			t.Errorf("a turn of %s may take %s", f.Place.Step, f.Timeout)
+		}
+	}
+}
+
+// A turn that is lost is charged what it had used when it last told, and a tenth of its reservation
+// more. F-63
+func TestLostTurnsAreCharged(t *testing.T) {
+	for name, row := range map[string]struct {
+		told *pawl.AgentProgressed
+		want pawl.Micros
+	}{
+		"Nothing": {nil, 2 * pawl.Dollars},
+		"Session": {&pawl.AgentProgressed{Session: "s1"}, 2 * pawl.Dollars},
+		"Some":    {&pawl.AgentProgressed{Session: "s1", Used: pawl.Usage{Input: 100_000}, Worth: 500_000}, 700_000},
+		"All":     {&pawl.AgentProgressed{Used: pawl.Usage{Input: 100_000}, Worth: 1_950_000}, 2 * pawl.Dollars},
+	} {
+		for _, how := range []string{"lost", "withdrawn", "failed"} {
+			w := agentRun(t, nil)
+			f := w.turnOf("implement")
+			if row.told != nil {
+				b := *row.told
+				b.Effect = f.ID
+				w.mustTake(Input{Turn: &b})
+			}
+			switch how {
+			case "lost":
+				w.crash(time.Second)
+			case "withdrawn":
+				w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}})
+			case "failed":
+				w.mustTake(Input{Answer: failed(f, pawl.FailTimeout, "it took too long")})
+			}
+			if got := w.state.Spent.Money; got != row.want {
+				t.Errorf("%s, %s: charged %s, want %s", name, how, got, row.want)
+			}
+		}
+	}
+}
