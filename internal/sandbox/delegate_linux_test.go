@@ -37,6 +37,14 @@ func (p gatewayProxy) Serve(l net.Listener) error {
 	return nil
 }
 
+// Close implements [room.Proxy]. The listener may have ended with the room.
+func (p gatewayProxy) Close() error {
+	if err := p.Server.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
 // agents are the rooms of a new project with a worktree.
 type agents struct {
 	*estate

@@ -879,7 +879,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, uid, uid); err != nil {
 		t.Fatal(err)
 	}
-	which := "Room|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results|Limits|Wide"
+	which := "Room|Delegate|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results|Limits|Wide"
 	not := "OwnRoom" // what shows that cheats are some shows it once
 	if testing.Short() {
 		not += "|Markers"

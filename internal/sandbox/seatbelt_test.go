@@ -45,14 +45,18 @@ func TestSeatbelt(t *testing.T) {
 			t.Errorf("without a network the profile has the line %s", l)
 		}
 	}
-	d.ProxyPort = 4321
+	if strings.Contains(profile, "unix-socket") {
+		t.Errorf("without a folder of sockets commands may connect to one:\n%s", profile)
+	}
+	d.ProxyPort, d.Sockets = 4321, "/private/tmp/pawl-1"
 	var outbound []string
 	for l := range strings.Lines(seatbelt(d)) {
 		if strings.Contains(l, "network-outbound") || strings.Contains(l, "network*") {
 			outbound = append(outbound, strings.TrimSpace(l))
 		}
 	}
-	if diff := cmp.Diff([]string{`(allow network-outbound (remote ip "localhost:4321"))`}, outbound); diff != "" {
+	want := []string{`(allow network-outbound (remote unix-socket (subpath "/private/tmp/pawl-1")))`, `(allow network-outbound (remote ip "localhost:4321"))`}
+	if diff := cmp.Diff(want, outbound); diff != "" {
 		t.Errorf("a room with a proxy reaches something else (-want +got):\n%s", diff)
 	}
 }
