@@ -221,6 +221,10 @@ type ModelChoice struct {
 	// Price is per million tokens. A price nobody knows is the dearest known one.
 	Price      Price `json:"price"`
 	PriceGuess bool  `json:"price_guess,omitempty"`
+	// Agent reports whether the provider is a coding agent: a call is then a turn of it. Plan reports
+	// whether a plan pays for its turns, so that they cost no money.
+	Agent bool `json:"agent,omitempty"`
+	Plan  bool `json:"plan,omitempty"`
 }
 
 // Account returns whose limits calls of the model count against.
