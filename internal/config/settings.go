@@ -72,9 +72,14 @@ func problem(pos strictyaml.Pos, path, format string, args ...any) error {
 // Provider tells how a provider is reached.
 func (c *Config) Provider(name string) Provider { return c.values.providers[name] }
 
-// KeyNames are the variables that hold the providers' keys.
+// KeyNames are the variables that hold the keys of providers and coding agents.
 func (c *Config) KeyNames() []string {
 	var out []string
+	for i := range c.values.delegates {
+		if k := c.values.delegates[i].Key; k != nil && k.KeyEnv != "" && !slices.Contains(out, k.KeyEnv) {
+			out = append(out, k.KeyEnv)
+		}
+	}
 	for _, p := range c.values.providers {
 		if p.KeyEnv != "" && !slices.Contains(out, p.KeyEnv) {
 			out = append(out, p.KeyEnv)
