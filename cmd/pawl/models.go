@@ -76,6 +76,9 @@ func (m *models) make(ctx context.Context, job driver.Job, choice pawl.ModelChoi
 		}
 		return script.Parse("script of run "+string(job.Run), data)
 	}
+	if choice.Agent {
+		return nil, pawl.Errorf(pawl.CodeInternal, "%s is a coding agent and answers no model calls", choice.Provider)
+	}
 	of, _ := ctx.Value(runKey{}).(runOf)
 	app := &cli.App{Environ: m.environs.get(of)}
 	cfg, err := m.environs.providers(of)
@@ -208,6 +211,12 @@ func (m *models) supplied(ctx context.Context, app *cli.App, choices [3]pawl.Mod
 		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
 	}
 	for _, choice := range choices {
+		if choice.Agent {
+			if _, _, err := payer(app, &cfg, choice); err != nil {
+				return err
+			}
+			continue
+		}
 		p, server, err := m.as(ctx, choice.Account(), app, cfg.Provider(choice.Provider))
 		if err == nil && p.NeedsKey() && server.Key == "" {
 			err = pawl.Errorf(pawl.CodeUnavailable, "%s is not set", p.KeyEnv)
@@ -234,6 +243,9 @@ func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.Mo
 	}
 	for provider, names := range config.ByProvider(choices) {
 		i := slices.IndexFunc(choices[:], func(m pawl.ModelChoice) bool { return m.Provider == provider })
+		if choices[i].Agent { // to ask it costs a turn
+			continue
+		}
 		p, server, err := m.as(ctx, choices[i].Account(), app, cfg.Provider(provider))
 		if err != nil {
 			return err
@@ -275,6 +287,13 @@ func (m *machine) accounts(ctx context.Context, r runOf, choices [3]pawl.ModelCh
 	}
 	var out []pawl.Account
 	for provider := range config.ByProvider(choices) {
+		if d, ok := cfg.Delegate(provider); ok {
+			i := slices.IndexFunc(choices[:], func(m pawl.ModelChoice) bool { return m.Provider == provider })
+			if purse, err := d.PurseFor(choices[i].Plan, app.Getenv("HOME"), app.Getenv); err == nil { // supplied reports others
+				out = append(out, purse.Account)
+			}
+			continue
+		}
 		if p := cfg.Provider(provider); p.Protocol != "" {
 			out = append(out, pawl.Account{Provider: provider, Address: p.Address(), Key: p.Key().Identity(app.Environ)})
 		}

@@ -20,6 +20,7 @@ import (
 	"pawl/internal/cli/config"
 	"pawl/internal/cli/continues"
 	"pawl/internal/cli/cost"
+	"pawl/internal/cli/delegates"
 	"pawl/internal/cli/demo"
 	"pawl/internal/cli/diff"
 	"pawl/internal/cli/doctor"
@@ -143,7 +144,7 @@ RUN is a run's id, its number, or the beginning of its id.
 		tuicmd.New(app, difference(app)), inbox.New(app, time.Now), answer.New(app), plancmd.New(app), signal.New(app), replan.New(app), continues.New(app), override.New(app), rollback.New(app), fork.New(app), merge.New(app, usersGit(app)))
 	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), cost.New(app), archive.New(app), rm.New(app), gc.New(app), attach.New(app, attachWorld(app)), cache.New(app))
-	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
+	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), delegates.New(app, delegateWorld(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, benchWorld()), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
@@ -207,6 +208,13 @@ func serveWorld(app *cli.App) servecmd.World {
 		OpenAPI:   server.OpenAPI,
 		Stop:      func(ctx context.Context) (int, error) { return stopDaemon(ctx, app) },
 	}
+}
+
+// delegateWorld is how pawl delegates looks at agents.
+func delegateWorld(app *cli.App) delegates.World {
+	return delegates.World{Version: func(ctx context.Context, d configs.Delegate, program string) (string, error) {
+		return agentVersion(ctx, app, d, program)
+	}}
 }
 
 // demoWorld is how pawl demo runs pawl and git.

@@ -23,8 +23,9 @@ func (m *machine) resolver(p project.Project, earlier pawl.Service) func(context
 		if err != nil {
 			return pawl.RunSpec{}, err
 		}
+		environ := m.environs.settings(ctx)
 		spec, err := start.Resolver{
-			Root: root, Environ: m.environs.settings(ctx), Earlier: earlier,
+			Root: root, Environ: environ, Program: (&cli.App{Environ: environ}).Program, Earlier: earlier,
 			Folders: func(ctx context.Context) ([]start.Folder, error) { return folders(ctx, root, p) },
 			Seen:    func(dir string) bool { return m.seen(ctx, p, dir) },
 		}.Resolve(ctx, req)

@@ -74,6 +74,9 @@ type Sources struct {
 	// Flags are the settings of the command line; of two for one key the later
 	// one holds.
 	Flags []Flag
+	// Program returns the path of a program that the user has installed; empty if there is none of
+	// the name. Nil means that no coding agent is looked for.
+	Program func(name string) string
 }
 
 // Flag is a setting of the command line.
@@ -105,6 +108,9 @@ type Config struct {
 
 // Load reads all layers. What is wrong in a file, a variable or a flag is a
 // [pawl.CodeInvalid] error that says where.
+//
+// If no layer chooses a model and there is no key of any provider, the models are those of a coding
+// agent that is installed: the first that something pays for, or else the first.
 func Load(src Sources) (Config, error) {
 	c := Config{values: defaults(), origins: strictyaml.Where{}}
 	if err := c.repository(src.Repo); err != nil {
@@ -117,11 +123,11 @@ func Load(src Sources) (Config, error) {
 	if own := pawl.EvidenceMode(c.values.evidence); inRepository(at) && own.Stricter(asked) != own {
 		c.values.evidence, c.origins["evidence"] = string(asked), at
 	}
-	env, err := variables(src.Env)
+	env, err := c.values.variables(src.Env)
 	if err != nil {
 		return Config{}, err
 	}
-	for _, pairs := range [][]strictyaml.Pair{env, flags(src.Flags)} {
+	for _, pairs := range [][]strictyaml.Pair{env, c.values.flags(src.Flags)} {
 		where, err := strictyaml.ReadPairs(pairs, c.values.fields)
 		if err != nil {
 			return Config{}, err
@@ -137,6 +143,8 @@ func Load(src Sources) (Config, error) {
 	if err := c.usable(src.Env); err != nil {
 		return Config{}, err
 	}
+	c.chooseInstalled(src)
+	c.plans(src.Env)
 	return c, c.resolve()
 }
 
@@ -255,11 +263,11 @@ func (c *Config) userFile(name string) error {
 }
 
 // flags turns flags into pairs; one model for all tiers becomes three.
-func flags(list []Flag) []strictyaml.Pair {
+func (v *values) flags(list []Flag) []strictyaml.Pair {
 	var out []strictyaml.Pair
 	for _, f := range list {
 		if f.Key == "model" {
-			out = append(out, modelPairs(f.Value, f.Name)...)
+			out = append(out, v.modelPairs(f.Value, f.Name)...)
 			continue
 		}
 		out = append(out, strictyaml.Pair{Path: f.Key, Value: f.Value, Origin: f.Name})
@@ -267,7 +275,7 @@ func flags(list []Flag) []strictyaml.Pair {
 	return out
 }
 
-func modelPairs(value, origin string) []strictyaml.Pair {
+func (v *values) modelPairs(value, origin string) []strictyaml.Pair {
 	if tier, model, ok := strings.Cut(value, "="); ok && !strings.ContainsAny(tier, "/:") {
 		return []strictyaml.Pair{{Path: "models." + tier, Value: model, Origin: origin}}
 	}
@@ -275,7 +283,7 @@ func modelPairs(value, origin string) []strictyaml.Pair {
 	for _, tier := range tierNames {
 		out = append(out, strictyaml.Pair{Path: "models." + tier, Value: value, Origin: origin})
 	}
-	if new(model).parse(value) != nil {
+	if new(model).parse(value, v.delegateNames()) != nil {
 		return out[:1] // what is wrong with it is said once
 	}
 	return out
@@ -284,7 +292,7 @@ func modelPairs(value, origin string) []strictyaml.Pair {
 // variables turns PAWL_… variables into pairs. A variable's name is PAWL_ and
 // the key's path in capitals. Variables that mean nothing here are another
 // program's business, unless they look like a slip.
-func variables(env []string) ([]strictyaml.Pair, error) {
+func (v *values) variables(env []string) ([]strictyaml.Pair, error) {
 	var problems strictyaml.Problems
 	var out []strictyaml.Pair
 	names := Variables()
@@ -293,15 +301,15 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 			out = append(out, strictyaml.Pair{Path: "providers." + p.Name + ".base_url", Value: address, Origin: "$" + p.addressEnv})
 		}
 	}
-	for _, v := range env {
-		name, value, _ := strings.Cut(v, "=")
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
 		if !IsSetting(name) || value == "" {
 			continue
 		}
 		origin := "$" + name
 		if name == "PAWL_MODEL" {
 			for part := range strings.SplitSeq(value, ",") {
-				out = append(out, modelPairs(strings.TrimSpace(part), origin)...)
+				out = append(out, v.modelPairs(strings.TrimSpace(part), origin)...)
 			}
 			continue
 		}

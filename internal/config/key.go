@@ -57,13 +57,20 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// twoKeys reports providers whose key is said to be in two places.
+// twoKeys reports providers and agents whose key is said to be in two places.
 func (c *Config) twoKeys() error {
 	var problems strictyaml.Problems
+	var places []string
 	for _, name := range providerNames {
+		places = append(places, "providers."+name+".")
+	}
+	for _, name := range c.values.delegateNames() {
+		places = append(places, "delegates."+name+".key.")
+	}
+	for _, place := range places {
 		var first string
 		for _, key := range []string{"key_env", "key_file", "key_command", "keyring"} {
-			path := "providers." + name + "." + key
+			path := place + key
 			pos, given := c.origins[path]
 			switch {
 			case !given:

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
+	"strings"
 
 	"pawl"
 	"pawl/internal/strictyaml"
@@ -45,11 +47,17 @@ const (
 	outputFloor   = 1024
 )
 
-// choose completes a tier's model with its price and its limit on output. free says
-// that its provider charges nothing.
-func (mo *model) choose(list []known, free bool) pawl.ModelChoice {
+// choose completes a tier's model with its price and its limit on output.
+func (v *values) choose(mo *model, list []known) pawl.ModelChoice {
 	out := pawl.ModelChoice{Provider: mo.provider, Name: mo.name, MaxOutput: mo.maxOutput}
+	free := v.providers[mo.provider].free()
 	k := lookUp(list, mo.provider, mo.name)
+	if d := v.delegate(mo.provider); d != nil {
+		out.Agent, out.Plan = true, mo.plan
+		free = v.providers[d.Provider].free()
+		k = d.lookUp(list, mo.name)
+		out.MaxOutput = cmp.Or(out.MaxOutput, d.MaxOutput)
+	}
 	switch {
 	case out.MaxOutput != 0:
 	case k != nil:
@@ -69,6 +77,17 @@ func (mo *model) choose(list []known, free bool) pawl.ModelChoice {
 		out.Price, out.PriceGuess = dearest(list), true
 	}
 	return out
+}
+
+// lookUp finds what an agent's name of a model stands for. Agents that call models of many providers
+// write the provider before the name.
+func (d *Delegate) lookUp(list []known, name string) *known {
+	name = cmp.Or(d.Aliases[name], name)
+	if k := lookUp(list, d.Provider, name); k != nil {
+		return k
+	}
+	provider, rest, _ := strings.Cut(name, "/")
+	return lookUp(list, provider, rest)
 }
 
 // lookUp finds a model by its name, with or without the date of a snapshot.

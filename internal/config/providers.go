@@ -184,7 +184,11 @@ func (c *Config) Lend(environ, borrower []string) []string {
 	kept := map[string]bool{} // by variable: it is not lent
 	for name, variables := range uses {
 		own := slices.ContainsFunc(variables, func(v string) bool { return Variable(borrower, v) != "" })
-		if p := c.Provider(name); own || p.Key().Stored() {
+		p := c.Provider(name)
+		if d, ok := c.Delegate(name); ok {
+			p = d.server
+		}
+		if own || p.Key().Stored() {
 			for _, v := range variables {
 				kept[v] = true
 			}
@@ -215,7 +219,8 @@ func (c *Config) Lend(environ, borrower []string) []string {
 }
 
 // variables returns, by provider, the variables that say how it is reached: its settings', its
-// key's, and the one in which its own programs look for the address.
+// key's, and the one in which its own programs look for the address. Of coding agents with keys of
+// their own it returns those of the keys.
 func (c *Config) variables() map[string][]string {
 	out := map[string][]string{}
 	for variable, path := range Variables() {
@@ -230,6 +235,11 @@ func (c *Config) variables() map[string][]string {
 			if v != "" {
 				out[name] = append(out[name], v)
 			}
+		}
+	}
+	for i := range c.values.delegates {
+		if d := &c.values.delegates[i]; d.Key != nil && d.Key.KeyEnv != "" {
+			out[d.Name] = []string{d.Key.KeyEnv}
 		}
 	}
 	return out

@@ -166,6 +166,8 @@ func TestLend(t *testing.T) {
 		"EmptyIsNothing":   {[]string{"OPENAI_API_KEY=", "OPENAI_BASE_URL="}, "", lender[:5]},
 		"KeyInAFile":       {nil, "providers: {openai: {key_file: /key}}\n", []string{anthropic, vllm}}, // openai-chat has the same variables
 		"AnotherVariable":  {[]string{"WORK_KEY=key-c"}, "providers: {anthropic: {key_env: WORK_KEY}}\n", slices.Concat(lender[:2], lender[3:5])},
+		"KeyOfAnAgent":     {nil, "delegates: {gemini: {key: {key_env: OPENAI_API_KEY}}}\n", lender[:5]},
+		"OwnKeyOfAnAgent":  {[]string{"GEMINI_API_KEY=key-c"}, "", lender[:5]},
 		"AddressInTheFile": {nil, "providers: {anthropic: {base_url: https://b.example}}\n", lender[:5]}, // a setting of the user, whichever the shell
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 	for _, f := range []struct{ key, may, place string }{
 		{"models", "choose models", inFlag},
 		{"providers", "choose providers", inFlag},
+		{"delegates", "say how coding agents are run", "your own file"},
 		{"allow_missing_gates", "leave out gates", inFlag},
 		{"callback", "choose who hears about your runs", inFlag},
 		{"announce", "choose what is run or told when a run asks something", inFlag},

@@ -72,9 +72,14 @@ func problem(pos strictyaml.Pos, path, format string, args ...any) error {
 // Provider tells how a provider is reached.
 func (c *Config) Provider(name string) Provider { return c.values.providers[name] }
 
-// KeyNames are the variables that hold the providers' keys.
+// KeyNames are the variables that hold the keys of providers and coding agents.
 func (c *Config) KeyNames() []string {
 	var out []string
+	for i := range c.values.delegates {
+		if k := c.values.delegates[i].Key; k != nil && k.KeyEnv != "" && !slices.Contains(out, k.KeyEnv) {
+			out = append(out, k.KeyEnv)
+		}
+	}
 	for _, p := range c.values.providers {
 		if p.KeyEnv != "" && !slices.Contains(out, p.KeyEnv) {
 			out = append(out, p.KeyEnv)
@@ -125,7 +130,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		if v.models[i].name == "" {
 			return pawl.Settings{}, pawl.Errorf(pawl.CodeInvalid, "no configuration was loaded")
 		}
-		out.Models[i] = v.models[i].choose(list, v.providers[v.models[i].provider].free())
+		out.Models[i] = v.choose(&v.models[i], list)
 	}
 	for _, h := range v.haltOn {
 		out.HaltOn = append(out.HaltOn, pawl.HaltCondition(h))
@@ -271,11 +276,14 @@ func (c *Config) Explain() []Value {
 	add("sandbox.uid", number(v.confinement.UID, "one without an account"))
 	add("sandbox.profile", v.confinement.Profile)
 	known := knownModels()
-	for i, mo := range v.models {
-		add("models."+tierNames[i], mo.describe(mo.choose(known, v.providers[mo.provider].free())))
+	for i := range v.models {
+		add("models."+tierNames[i], v.models[i].describe(v.choose(&v.models[i], known)))
 	}
 	for _, name := range providerNames {
 		add("providers."+name, v.providers[name].describe())
+	}
+	for i := range v.delegates {
+		add("delegates."+v.delegates[i].Name, v.delegates[i].describe())
 	}
 	add("allow_missing_gates", list(v.missing))
 	for i, g := range v.gates {
@@ -367,6 +375,9 @@ func (mo *model) describe(c pawl.ModelChoice) string {
 	if mo.script != "" {
 		s = "script:" + mo.script
 	}
+	if c.Plan {
+		return s + ", paid by a plan"
+	}
 	s += fmt.Sprintf(", %s in and %s out per million tokens", c.Price.Input, c.Price.Output)
 	if c.PriceGuess {
 		s += " (not known: the dearest known price)"
@@ -386,6 +397,10 @@ func (p Provider) describe() string {
 		key = "key in $" + p.KeyEnv
 	}
 	return p.Address() + ", " + key
+}
+
+func (d *Delegate) describe() string {
+	return strings.Join(d.Command, " ") + ", purse " + string(d.Pays)
 }
 
 func none(text string) string {

@@ -34,6 +34,7 @@ type values struct {
 	room        pawl.RoomLimits
 	models      [3]model
 	providers   map[string]Provider
+	delegates   []Delegate
 	gates       []pawl.GateSpec
 	prepare     []string
 	prepareTime time.Duration
@@ -104,6 +105,7 @@ type model struct {
 	script         string // the scripted model's file
 	maxOutput      int    // zero: the known model's
 	price          *price
+	plan           bool // a plan pays; only of a coding agent
 }
 
 type price struct{ input, output, cacheRead, cacheWrite pawl.Micros }
@@ -132,6 +134,7 @@ func defaults() values {
 			{provider: "anthropic", name: "claude-opus-5-5"},
 		},
 		providers:   known,
+		delegates:   builtinDelegates(),
 		limits:      pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
 		room:        pawl.DefaultRoomLimits,
 		recording:   pawl.DefaultRecordingLimits,
@@ -159,6 +162,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("complexity", "How hard tasks are; by default a model assesses it.").Int(&v.complexity, 0, 14)
 	m.Key("council", "Whether a council is called after the first failed iteration.").Bool(&v.council)
 	m.Key("sandbox", "Whether commands are confined, and how. Not `off` in a repository.").WordOr(&v.sandbox, v.sandboxFields, "on", "off")
+	v.delegateFields(m) // first, because models may name them
 	m.Key("models", "The models of the three tiers. Not in a repository.").Map(v.modelFields)
 	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
 	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
@@ -237,12 +241,13 @@ func (v *values) modelFields(m *strictyaml.Map) {
 	for i, name := range tierNames {
 		mo := &v.models[i]
 		doc := fmt.Sprintf("Tier %d: `PROVIDER/NAME`, `script:FILE`, or a mapping.", i+1)
-		m.Key(name, doc).TextOr(mo.parse, func(m *strictyaml.Map) { mo.fields(m) })
+		parse := func(text string) error { return mo.parse(text, v.delegateNames()) }
+		m.Key(name, doc).TextOr(parse, func(m *strictyaml.Map) { mo.fields(m, v.modelProviders()) })
 	}
 }
 
-// parse reads a model as it is written in a word.
-func (mo *model) parse(text string) error {
+// parse reads a model as it is written in a word. delegates are the names of coding agents.
+func (mo *model) parse(text string, delegates []string) error {
 	if file, ok := strings.CutPrefix(text, "script:"); ok {
 		if file == "" {
 			return fmt.Errorf("script: needs a file, as in script:answers.yaml")
@@ -251,16 +256,20 @@ func (mo *model) parse(text string) error {
 		return nil
 	}
 	provider, name, _ := strings.Cut(text, "/")
-	known := slices.Contains(providerNames, provider)
+	all := slices.Concat(providerNames, delegates)
+	known := slices.Contains(all, provider)
 	if name == "" {
+		if slices.Contains(delegates, provider) {
+			return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q; name the model too, or let the agent choose it: %s/%s", text, provider, DefaultModel)
+		}
 		if known && provider != "script" {
 			return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q; name the model too: %s/NAME", text, provider)
 		}
 		return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q", text)
 	}
 	if !known {
-		names := strings.Join(providerNames, ", ")
-		if near := strictyaml.Nearest(provider, providerNames); near != "" {
+		names := strings.Join(all, ", ")
+		if near := strictyaml.Nearest(provider, all); near != "" {
 			return fmt.Errorf("there is no provider %q (did you mean %s?); known: %s", provider, near, names)
 		}
 		return fmt.Errorf("there is no provider %q; known: %s; for another server that speaks Chat Completions, openai-chat and providers.openai-chat.base_url", provider, names)
@@ -272,9 +281,9 @@ func (mo *model) parse(text string) error {
 	return nil
 }
 
-func (mo *model) fields(m *strictyaml.Map) {
+func (mo *model) fields(m *strictyaml.Map, providers []string) {
 	chosen := model{}
-	m.Key("provider", "The provider.").Word(&chosen.provider, providerNames...)
+	m.Key("provider", "The provider, or a coding agent.").Word(&chosen.provider, providers...)
 	m.Key("name", "The provider's name for the model.").Text(&chosen.name)
 	switch {
 	case chosen.provider == "script":
@@ -285,7 +294,7 @@ func (mo *model) fields(m *strictyaml.Map) {
 	case chosen.provider != "":
 		m.Problem("provider", "names no model: name is missing")
 	case chosen.name != "":
-		m.Problem("name", "provider is missing; known: %s", strings.Join(providerNames, ", "))
+		m.Problem("name", "provider is missing; known: %s", strings.Join(providers, ", "))
 	}
 	m.Key("max_output", "The most tokens in one reply; by default 16000, or the limit of a known model.").Int(&mo.maxOutput, 1024, 1_000_000)
 	strictyaml.Sub(m.Key("price", "What a million tokens cost; by default the known price, or that of the dearest known model."), "price", &mo.price, readPrice)
@@ -318,23 +327,31 @@ func (v *values) providerFields(m *strictyaml.Map) {
 			if own.KeyEnv != "" {
 				key = own.KeyEnv
 			}
-			m.Key("key_env", "The environment variable that holds the key; by default "+key+". A key itself is never written here.").Text(&p.KeyEnv)
-			if p.KeyEnv != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(p.KeyEnv) {
-				m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
-			}
-			m.Key("key_file", "A file that holds the key, in place of a variable: an absolute path, or one below ~/.").Text(&p.KeyFile)
-			if p.KeyFile != "" && !filepath.IsAbs(p.KeyFile) && !strings.HasPrefix(p.KeyFile, "~/") {
-				m.Problem("key_file", "want an absolute path, or one below ~/")
-			}
-			m.Key("key_command", fmt.Sprintf("A command line for sh that prints the key, in place of a variable. It runs with your rights, for %s at most, and again after the provider has refused the key.", KeyTime)).Text(&p.KeyCommand)
-			m.Key("keyring", "The key's entry in the keyring of your desktop, in place of a variable: SERVICE/ACCOUNT.").Text(&p.Keyring)
-			if service, account, _ := strings.Cut(p.Keyring, "/"); p.Keyring != "" && (service == "" || account == "") {
-				m.Problem("keyring", "want SERVICE/ACCOUNT, such as pawl/anthropic")
-			}
+			readKey(m, keyPlaces{&p.KeyEnv, &p.KeyFile, &p.KeyCommand, &p.Keyring}, key)
 		})
 		if v.providers != nil {
 			v.providers[name] = p
 		}
+	}
+}
+
+// keyPlaces are where a key may be; see [KeySource].
+type keyPlaces struct{ env, file, command, keyring *string }
+
+// readKey reads where a key is. usual says where it is by default.
+func readKey(m *strictyaml.Map, k keyPlaces, usual string) {
+	m.Key("key_env", "The environment variable that holds the key; by default "+usual+". A key itself is never written here.").Text(k.env)
+	if *k.env != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(*k.env) {
+		m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
+	}
+	m.Key("key_file", "A file that holds the key, in place of a variable: an absolute path, or one below ~/.").Text(k.file)
+	if *k.file != "" && !filepath.IsAbs(*k.file) && !strings.HasPrefix(*k.file, "~/") {
+		m.Problem("key_file", "want an absolute path, or one below ~/")
+	}
+	m.Key("key_command", fmt.Sprintf("A command line for sh that prints the key, in place of a variable. It runs with your rights, for %s at most, and again after the provider has refused the key.", KeyTime)).Text(k.command)
+	m.Key("keyring", "The key's entry in the keyring of your desktop, in place of a variable: SERVICE/ACCOUNT.").Text(k.keyring)
+	if service, account, _ := strings.Cut(*k.keyring, "/"); *k.keyring != "" && (service == "" || account == "") {
+		m.Problem("keyring", "want SERVICE/ACCOUNT, such as pawl/anthropic")
 	}
 }
 
@@ -492,7 +509,7 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	m.Key("places", "Model calls, tool calls and gates at once; by default 4 for each processor, and at least 16.").Int(&c.Machine, 1, 4096)
 	m.Key("calls", "Model calls at once for each provider's account; by default 10.").Int(&c.Calls, 1, 1000)
 	m.Key("accounts", "Model calls at once for one provider's account; by default as `calls` says.").Map(func(m *strictyaml.Map) {
-		for _, name := range providerNames {
+		for _, name := range v.modelProviders() {
 			n := c.Accounts[name]
 			m.Key(name, "For "+name+".").Int(&n, 1, 1000)
 			if n > 0 {

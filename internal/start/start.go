@@ -35,6 +35,8 @@ type Resolver struct {
 	// Environ is the environment of whoever asks, NAME=value: its PAWL_ variables are settings,
 	// and it says where the user's own file is and how package managers are configured.
 	Environ []string
+	// Program returns the path of a program that whoever asks has installed, as [config.Sources] has it.
+	Program func(name string) string
 	// Earlier are the runs of the project, in which the work on a task is looked for.
 	Earlier runs
 	// Folders are the folders of tasks that the repository has. Nil finds none.
@@ -90,7 +92,7 @@ func (s *starting) recipes() []fs.FS {
 // configure reads the configuration. A task is worked on with its own recipe again, unless the request
 // names another one.
 func (s *starting) configure(ctx context.Context) (err error) {
-	from := config.Sources{Repo: s.repo, UserFile: config.UserFile(s.Environ), Env: s.Environ, Flags: settings(&s.req.Flags)}
+	from := config.Sources{Repo: s.repo, UserFile: config.UserFile(s.Environ), Env: s.Environ, Flags: settings(&s.req.Flags), Program: s.Program}
 	if s.req.Recipe != "" {
 		from.Flags = append(from.Flags, config.Flag{Name: "--recipe", Key: "recipe", Value: s.req.Recipe})
 	}

@@ -181,6 +181,7 @@ func Paths(fields func(*Map)) []string {
 			case p.or != nil:
 				out = append(out, here)
 				walk(p.or, here)
+			case p.kind == "object" && p.others != nil && p.others.ref != "": // mappings have no single value
 			case p.kind == "object" && p.others != nil:
 				out = append(out, here+".*")
 			case p.kind == "object":

@@ -64,7 +64,7 @@ func explain(app *cli.App, root string) error {
 	if root != "" {
 		repo = os.DirFS(root)
 	}
-	cfg, err := settings.Load(settings.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ})
+	cfg, err := settings.Load(settings.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Program: app.Program})
 	if err != nil {
 		return err
 	}

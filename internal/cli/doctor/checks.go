@@ -56,7 +56,7 @@ func (e *examination) sandbox() {
 
 // settings reads all layers of settings.
 func (e *examination) settings() (config.Config, error) {
-	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ}
+	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ, Program: e.app.Program}
 	if e.repo != nil {
 		src.Repo = os.DirFS(e.repo.Root)
 	}
@@ -352,6 +352,10 @@ func (e *examination) models(cfg *config.Config) {
 	}
 	for provider, names := range config.ByProvider(settings.Models) {
 		p := cfg.Provider(provider)
+		if d, ok := cfg.Delegate(provider); ok {
+			e.agent(&d, names)
+			continue
+		}
 		if provider == "script" {
 			e.ok("models", "answers come from "+cfg.Script)
 			continue
@@ -368,6 +372,26 @@ func (e *examination) models(cfg *config.Config) {
 		}
 		e.add(c)
 	}
+}
+
+// agent checks whether a coding agent is installed and what pays for it. It does not run it.
+func (e *examination) agent(d *config.Delegate, names []string) {
+	c := Check{Name: "models", State: Failed}
+	program := e.app.Program(d.Command[0])
+	purse, err := d.Purse(e.app.Getenv("HOME"), e.app.Getenv)
+	switch {
+	case program == "":
+		c.Detail, c.Fix = d.Command[0]+" is not on PATH", "install "+d.Title+", or choose other models: PAWL_MODEL=PROVIDER/NAME"
+	case err != nil:
+		c.Detail = err.Error()
+		if why, ok := errors.AsType[*pawl.Error](err); ok {
+			c.Fix = why.Hint
+		}
+	default:
+		c.State, c.Detail = OK, program+" is installed; purse: "+purse.String()
+	}
+	c.Detail = d.Name + "/" + strings.Join(names, ", "+d.Name+"/") + ": " + c.Detail
+	e.add(c)
 }
 
 func (e *examination) recipes() {

@@ -111,7 +111,7 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 // models looks for local models where the key of those that are chosen is not set, and
 // names the key's variable.
 func (o *options) models(ctx context.Context, app *cli.App) (keyEnv string, found []string) {
-	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
+	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ, Program: app.Program})
 	if err != nil {
 		return "", nil // whoever starts a run is told
 	}
