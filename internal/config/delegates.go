@@ -57,6 +57,9 @@ type Delegate struct {
 	Meta json.RawMessage `json:"meta,omitempty"`
 	// Hides reports that the agent does not show all of its tool calls.
 	Hides bool `json:"hides,omitempty"`
+	// Hide are files and folders of the work tree that its room must not show, because it would run what
+	// they say.
+	Hide []string `json:"hide,omitempty"`
 	// Hears reports that it can receive messages in the middle of a turn.
 	Hears bool `json:"hears,omitempty"`
 
@@ -253,6 +256,10 @@ func readDelegate(m *strictyaml.Map, d *Delegate) {
 		m.Problem("meta", "want JSON, such as {\"key\": true}")
 	}
 	m.Key("hides", "Whether it does not show all of its tool calls.").Bool(&d.Hides)
+	m.Key("hide", "Files and folders of the repository that it must not see, because it would run what they say.").Texts(&d.Hide)
+	for _, name := range d.Hide {
+		checkInside(m, "hide", name)
+	}
 	m.Key("hears", "Whether it can receive messages in the middle of a turn.").Bool(&d.Hears)
 	readSetup(m, &d.Setup)
 	strictyaml.Sub(m.Key("key", "How it is given a key: through a gateway, with a token in place of the key."), "delegate_key", &d.Key, readDelegateKey)
@@ -277,7 +284,7 @@ func readSetup(m *strictyaml.Map, s *Setup) {
 	strictyaml.List(m.Key("files", "Files in its home."), "delegate_file", &s.Files, func(m *strictyaml.Map, f *DelegateFile) {
 		m.Need("path", "The path, relative to the home.").Text(&f.Path)
 		m.Need("text", "The content.").Text(&f.Text)
-		checkHomePath(m, "path", f.Path)
+		checkInside(m, "path", f.Path)
 	})
 	m.Key("model", "Its name of the model in the protocol; by default it is not named there.").Text(&s.Model)
 	m.Key("needs_model", "Whether it cannot choose a model itself.").Bool(&s.NeedsModel)
@@ -298,7 +305,7 @@ func readDelegateKey(m *strictyaml.Map, k *DelegateKey) {
 
 func readDelegateLogin(m *strictyaml.Map, l *DelegateLogin) {
 	m.Key("file", "The file that holds the login, relative to your home.").Text(&l.File)
-	checkHomePath(m, "file", l.File)
+	checkInside(m, "file", l.File)
 	m.Key("moved", "Where the file is if a variable is set that moves the agent's folder: VARIABLE/PATH.").Match(&l.Moved, `^[A-Z_][A-Z0-9_]*/.+$`, "VARIABLE/PATH")
 	m.Key("needs", "Paths in the file's JSON, such as `tokens.access_token`: a file that has none of them holds no login.").Texts(&l.Needs)
 	m.Key("account", "Paths of values that identify the account.").Texts(&l.Account)
@@ -310,9 +317,10 @@ func readDelegateLogin(m *strictyaml.Map, l *DelegateLogin) {
 	readSetup(m, &l.Setup)
 }
 
-func checkHomePath(m *strictyaml.Map, key, name string) {
+// checkInside reports a path that leaves the folder that it is relative to.
+func checkInside(m *strictyaml.Map, key, name string) {
 	if name != "" && (path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../")) {
-		m.Problem(key, "want a path inside the home, such as .agent/settings.json")
+		m.Problem(key, "want a path that stays inside, such as .agent/settings.json")
 	}
 }
 
