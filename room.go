@@ -71,12 +71,16 @@ type DelegateSpec struct {
 	// ReadOnly reports whether the worktree cannot be changed in the room. A room that is not
 	// confined does not enforce it.
 	ReadOnly bool
+	// Hide are files and folders of the work tree, with slashes, that the room does not show if they
+	// are there when it is opened. A room that shows everything where it is cannot hide them, and is
+	// not opened then.
+	Hide []string
 	// Programs are the folders of the host that the agent's program needs besides those that every
 	// room has. They are read-only.
 	Programs []string
 	// Home are files that are written to the agent's home, in place of what it has, each time that
 	// the room is opened. Only the agent's user can read them. In them and in Environ, {gateway}
-	// stands for the URL of the gateway.
+	// stands for the URL of the gateway, and {home} for the agent's home as commands see it.
 	Home []RoomFile
 	// Environ are further variables of all commands, as NAME=value.
 	Environ []string

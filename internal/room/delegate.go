@@ -1,7 +1,6 @@
 package room
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 		s.room, s.delegate = x, &spec
 	}
 	if s.users == 0 {
-		if err := r.layHome(filepath.Join(folder, home), spec.Home, s.room.gateway); err != nil {
+		if err := r.layHome(filepath.Join(folder, home), spec.Home, s.room.marks); err != nil {
 			return nil, fmt.Errorf("open the room of agent %s: %w", spec.Agent, err)
 		}
 	}
@@ -58,8 +57,57 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 	return d, nil
 }
 
-// gatewayMark stands for the gateway's URL in files of an agent's home and in its variables.
-const gatewayMark = "{gateway}"
+// homeIn returns the home that variables name.
+func homeIn(environ []string) string {
+	for _, v := range slices.Backward(environ) {
+		if home, ok := strings.CutPrefix(v, "HOME="); ok {
+			return home
+		}
+	}
+	return ""
+}
+
+// hidden returns what takes the place of the files and folders that an agent must not see, as far as
+// they are in the work tree, which this process reaches at a path.
+func (x *room) hidden(c content, reach string) ([]Mount, error) {
+	if c.delegate == nil || len(c.delegate.Hide) == 0 {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(reach)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var out []Mount
+	for _, name := range c.delegate.Hide {
+		if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || name == "." {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "%q cannot be hidden: it is not the path of a file in the work tree", name)
+		}
+		info, err := root.Lstat(name)
+		m := Mount{Path: path.Join(workPath, name), ReadOnly: true}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		case info.IsDir():
+			empty, err := x.rooms.empty()
+			if err != nil {
+				return nil, err
+			}
+			m.Source = empty.dir
+		case info.Mode().IsRegular():
+			m.Source = filepath.Join(x.folder, "hidden")
+			if err := os.WriteFile(m.Source, nil, 0o444); err != nil {
+				return nil, err
+			}
+		default: // only what a link points to could be hidden, never the link
+			return nil, pawl.Errorf(pawl.CodeState, "agent %s would use %s of the repository, which cannot be hidden: it is neither a file nor a folder", c.delegate.Agent, name)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
 
 // homeOf returns the name of the folder in which an agent has its home.
 func homeOf(agent string) string { return "home-" + agent }
@@ -140,7 +188,7 @@ func (x *room) hides(folder string) bool {
 
 // layHome writes files into an agent's home. The agent could write anything there the last time, so
 // nothing that is in it is followed.
-func (r *Rooms) layHome(dir string, files []pawl.RoomFile, gateway string) error {
+func (r *Rooms) layHome(dir string, files []pawl.RoomFile, marks *strings.Replacer) error {
 	if err := r.mkdir(dir); err != nil {
 		return err
 	}
@@ -153,7 +201,7 @@ func (r *Rooms) layHome(dir string, files []pawl.RoomFile, gateway string) error
 	}
 	defer root.Close()
 	for _, f := range files {
-		f.Data = bytes.ReplaceAll(f.Data, []byte(gatewayMark), []byte(gateway))
+		f.Data = []byte(marks.Replace(string(f.Data)))
 		if err := r.layHomeFile(root, f); err != nil {
 			return fmt.Errorf("write %s to the agent's home: %w", f.Path, err)
 		}

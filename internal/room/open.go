@@ -61,9 +61,10 @@ type room struct {
 	dir      string
 	given    string // where commands see what is given to them
 	opened   Opened
-	proxy    Proxy        // nil when it has none
-	listener net.Listener // of the proxy; nil where the room has a loopback device of its own
-	gateway  string       // the URL of the gateway; empty = there is none
+	proxy    Proxy             // nil when it has none
+	listener net.Listener      // of the proxy; nil where the room has a loopback device of its own
+	gateway  string            // the URL of the gateway; empty = there is none
+	marks    *strings.Replacer // of what an agent is given
 	once     sync.Once
 	err      error       // of closing
 	ended    atomic.Bool // it is closed
@@ -97,8 +98,9 @@ func (x *room) open(ctx context.Context, c content) error {
 		return err
 	}
 	if c.delegate != nil {
+		x.marks = strings.NewReplacer("{gateway}", x.gateway, "{home}", homeIn(d.Environ))
 		for _, v := range c.delegate.Environ {
-			d.Environ = append(d.Environ, strings.ReplaceAll(v, gatewayMark, x.gateway))
+			d.Environ = append(d.Environ, x.marks.Replace(v))
 		}
 		d.Environ = lastOfEach(d.Environ)
 	}
@@ -207,7 +209,11 @@ func (x *room) workTree(d *Description, c content) ([]Mount, error) {
 			return nil, err
 		}
 	}
-	mounts := []Mount{{Path: workPath, Source: c.tree, ReadOnly: c.readOnly()}}
+	hidden, err := x.hidden(c, reach)
+	if err != nil {
+		return nil, err
+	}
+	mounts := append([]Mount{{Path: workPath, Source: c.tree, ReadOnly: c.readOnly()}}, hidden...)
 	git := filepath.Join(c.tree, ".git")
 	info, err := os.Lstat(filepath.Join(reach, ".git"))
 	switch {
@@ -286,6 +292,13 @@ func (x *room) plain(d *Description, host Host, c content) error {
 	programs, err := x.programs(host, c)
 	if err != nil {
 		return err
+	}
+	switch hidden, err := x.hidden(c, c.tree); {
+	case err != nil:
+		return err
+	case len(hidden) > 0:
+		return pawl.Errorf(pawl.CodeUnavailable, "agent %s would use %s of the repository, which cannot be hidden without a sandbox", c.delegate.Agent, strings.TrimPrefix(hidden[0].Path, workPath+"/")).
+			WithHint("run it in a sandbox, or choose another agent or model")
 	}
 	d.Writable = []string{dirs.dir, dirs.home, dirs.temp, dirs.cache}
 	d.Readable = slices.Concat(host.programs(), programs, x.relays[:min(len(x.relays), 1)], []string{d.Given})

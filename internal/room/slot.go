@@ -95,7 +95,7 @@ func sameDelegate(a, b *pawl.DelegateSpec) bool {
 		return a.Path == b.Path && a.Executable == b.Executable && bytes.Equal(a.Data, b.Data)
 	}
 	return a.AgentRoom == b.AgentRoom && a.Agent == b.Agent && a.ReadOnly == b.ReadOnly &&
-		slices.Equal(a.Programs, b.Programs) && slices.Equal(a.Environ, b.Environ) && slices.Equal(a.Egress, b.Egress) &&
+		slices.Equal(a.Hide, b.Hide) && slices.Equal(a.Programs, b.Programs) && slices.Equal(a.Environ, b.Environ) && slices.Equal(a.Egress, b.Egress) &&
 		slices.EqualFunc(a.Home, b.Home, sameFile) && sameGateway(a.Gateway, b.Gateway)
 }
 

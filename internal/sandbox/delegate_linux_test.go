@@ -602,3 +602,46 @@ func TestDelegateNames(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// What an agent would use of the repository is not in its room, and is still in the worktree.
+func TestDelegateHides(t *testing.T) {
+	hides := func(spec pawl.DelegateSpec, names ...string) pawl.DelegateSpec {
+		spec.Hide = names
+		return spec
+	}
+	test := func(t *testing.T, a *agents) {
+		spec := a.spec()
+		a.agent(t, "001", "mkdir .plugins && echo evil > .plugins/x.js && echo evil > settings && ln -s settings link")
+		got := a.delegate(t, hides(spec, ".plugins", "settings", "absent"), `ls -A .plugins; cat settings; touch .plugins/y settings 2>/dev/null; cat link; ls absent 2>/dev/null; echo end`)
+		if got != "end" {
+			t.Errorf("the agent sees %q", got)
+		}
+		if got := a.agent(t, "001", "cat .plugins/x.js settings; ls .plugins"); got != "evil\nevil\nx.js" {
+			t.Errorf("afterwards, a tool sees %q", got)
+		}
+		for _, name := range []string{"link", "../x", ".", "/etc"} {
+			if _, err := a.Delegate(t.Context(), hides(spec, name)); err == nil {
+				t.Errorf("%s can be hidden", name)
+			}
+		}
+	}
+	t.Run("Plain", func(t *testing.T) { test(t, MustAgents(t, MustConfined(t))) })
+	t.Run("Joined", func(t *testing.T) {
+		j := MustJoin(t)
+		j.dir = filepath.Join(j.folder, "tree", "files")
+		test(t, &agents{estate: j.estate})
+		if err := j.Leave("001", "001"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Unconfined", func(t *testing.T) {
+		a := MustAgents(t, sandbox.Unconfined())
+		a.agent(t, "001", "mkdir .plugins")
+		if _, err := a.Delegate(t.Context(), hides(a.spec(), ".plugins")); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Errorf("the error is %v", err)
+		}
+		if got := a.delegate(t, hides(a.spec(), "absent"), "echo ok"); got != "ok" {
+			t.Errorf("without anything to hide, the agent says %q", got)
+		}
+	})
+}
