@@ -61,7 +61,7 @@ func (l *Login) Take(ctx context.Context) ([]byte, error) {
 	defer h.lock.Unlock()
 	user, err := readUser(h.path)
 	if err != nil {
-		return nil, pawl.Errorf(pawl.CodeKey, "read the login: %w", err)
+		return nil, pawl.Errorf(pawl.CodeKey, "take the login: %w", err)
 	}
 	if _, ok := l.Identify(user.data); !ok {
 		return nil, pawl.Errorf(pawl.CodeKey, "%s holds no login", l.File)
