@@ -195,7 +195,11 @@ func TestReturn(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a user who has logged out", func(t *testing.T) {
+}
+
+// The user has logged out or in while the agent ran.
+func TestReturnToAnotherUser(t *testing.T) {
+	t.Run("logged out", func(t *testing.T) {
 		b := newBed(t)
 		taken := b.take()
 		b.must(os.Remove(b.File))
@@ -209,7 +213,7 @@ func TestReturn(t *testing.T) {
 			t.Error("Changed without a file")
 		}
 	})
-	t.Run("a user who has logged out and left a file", func(t *testing.T) {
+	t.Run("logged out and left a file", func(t *testing.T) {
 		b := newBed(t)
 		taken := b.take()
 		b.must(os.WriteFile(b.File, []byte(`{}`), 0o600))
@@ -219,7 +223,7 @@ func TestReturn(t *testing.T) {
 		b.asideIs(displaced, string(made("ann", "second")))
 		b.user([]byte(`{}`))
 	})
-	t.Run("a user who has logged in to another account", func(t *testing.T) {
+	t.Run("logged in to another account", func(t *testing.T) {
 		b := newBed(t)
 		taken := b.take()
 		b.must(os.WriteFile(b.File, made("bob", "other"), 0o600))
