@@ -160,7 +160,7 @@ const (
 	KindFindingRaised      Kind = 109
 	KindFindingAnswered    Kind = 110
 	KindRemarkMade         Kind = 111
-	KindAgentProgressed         Kind = 112
+	KindAgentProgressed    Kind = 112
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -255,7 +255,7 @@ var kinds = map[Kind]struct {
 	KindFindingRaised:      {"finding_raised", empty[FindingRaised]},
 	KindFindingAnswered:    {"finding_answered", empty[FindingAnswered]},
 	KindRemarkMade:         {"remark_made", empty[RemarkMade]},
-	KindAgentProgressed:         {"agent_progressed", empty[AgentProgressed]},
+	KindAgentProgressed:    {"agent_progressed", empty[AgentProgressed]},
 }
 
 // empty returns an empty body of the type T.

@@ -82,6 +82,9 @@ type DelegateSpec struct {
 	// the room is opened. Only the agent's user can read them. In them and in Environ, {gateway}
 	// stands for the URL of the gateway, and {home} for the agent's home as commands see it.
 	Home []RoomFile
+	// Fill, if not nil, is called before Home is written, with the path of the home as the agent left
+	// it, and returns further files for it.
+	Fill func(ctx context.Context, home string) ([]RoomFile, error)
 	// Environ are further variables of all commands, as NAME=value.
 	Environ []string
 	// Egress are the rules of the egress proxy, as in [PrepareSpec].

@@ -59,7 +59,7 @@ func newMachine(ctx context.Context, app *cli.App) *machine {
 	cfg := machineConfig(app)
 	m.governor = governor.New(governor.Limits(cfg.Machine()), nil)
 	m.cache, m.minFree = cfg.CacheSize(), cfg.MinFree()
-	m.models = &models{environs: m.environs}
+	m.models = &models{environs: m.environs, logins: filepath.Join(app.StateHome, "pawl", "logins"), version: app.Version}
 	m.probed = make(chan struct{})
 	go m.probe(ctx, sandboxOptions(cfg.Sandbox()))
 	return m
@@ -319,7 +319,8 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 		return &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
 	}
 	return &runner.Runner{
-		Model:   m.models.forTier,
+		Model:    m.models.forTier,
+		Delegate: m.models.delegate, ServeTools: m.models.serveTools,
 		Tools:   tool.New(tool.Builtin()...),
 		Submits: submit.Results{},
 		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},

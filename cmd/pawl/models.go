@@ -27,6 +27,8 @@ import (
 type models struct {
 	environs *environs
 	keys     credential.Reader
+	logins   string // the folder in which logins of coding agents are kept that could not be written back
+	version  string
 
 	mu   sync.Mutex // guards made
 	made map[modelOf]pawl.Model

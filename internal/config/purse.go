@@ -207,6 +207,38 @@ func (l *DelegateLogin) Identify(data []byte) (account string, ok bool) {
 	return strings.Join(parts, "\n"), ok
 }
 
+// minSecret is the length from which a text in a login is taken for a secret, in bytes.
+const minSecret = 20
+
+// Secrets returns the texts in the content of a login's file that are to be kept out of everything that
+// is stored: all that are as long as a token.
+func (l *DelegateLogin) Secrets(data []byte) []string {
+	var root any
+	if json.Unmarshal(data, &root) != nil {
+		return nil
+	}
+	var out []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if len(v) >= minSecret && !strings.ContainsAny(v, " \n\t") {
+				out = append(out, v)
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(root)
+	return out
+}
+
 // valueAt returns the value at a path of keys as text; empty if there is none.
 func valueAt(root map[string]any, path string) string {
 	var at any = root

@@ -47,7 +47,7 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 		s.room, s.delegate = x, &spec
 	}
 	if s.users == 0 {
-		if err := r.layHome(filepath.Join(folder, home), spec.Home, s.room.marks); err != nil {
+		if err := r.layHome(ctx, filepath.Join(folder, home), &spec, s.room.marks); err != nil {
 			return nil, fmt.Errorf("open the room of agent %s: %w", spec.Agent, err)
 		}
 	}
@@ -188,7 +188,7 @@ func (x *room) hides(folder string) bool {
 
 // layHome writes files into an agent's home. The agent could write anything there the last time, so
 // nothing that is in it is followed.
-func (r *Rooms) layHome(dir string, files []pawl.RoomFile, marks *strings.Replacer) error {
+func (r *Rooms) layHome(ctx context.Context, dir string, spec *pawl.DelegateSpec, marks *strings.Replacer) error {
 	if err := r.mkdir(dir); err != nil {
 		return err
 	}
@@ -200,7 +200,18 @@ func (r *Rooms) layHome(dir string, files []pawl.RoomFile, marks *strings.Replac
 		return fmt.Errorf("open the agent's home: %w", err)
 	}
 	defer root.Close()
-	for _, f := range files {
+	if spec.Fill != nil {
+		more, err := spec.Fill(ctx, dir)
+		if err != nil {
+			return err
+		}
+		for _, f := range more {
+			if err := r.layHomeFile(root, f); err != nil {
+				return fmt.Errorf("write %s to the agent's home: %w", f.Path, err)
+			}
+		}
+	}
+	for _, f := range spec.Home {
 		f.Data = []byte(marks.Replace(string(f.Data)))
 		if err := r.layHomeFile(root, f); err != nil {
 			return fmt.Errorf("write %s to the agent's home: %w", f.Path, err)

@@ -23,8 +23,9 @@ type Delegate struct {
 	In func(pawl.DelegateRoom) pawl.Agent
 	// Model is the agent's name of the model; empty = the agent chooses.
 	Model string
-	// Done is called after each turn, however it ended; nil = there is nothing to do.
-	Done func(ctx context.Context, room pawl.DelegateRoom) error
+	// Done is called after each turn with its error, and returns the error that counts, and what
+	// people should know; nil = there is nothing to do.
+	Done func(ctx context.Context, room pawl.DelegateRoom, err error) (said string, counts error)
 }
 
 // ToolCall answers a call of one of our tools during an agent's turn.
@@ -56,8 +57,9 @@ func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, a
 	}
 	reply, spoke := t.speak(ctx, delegate, room)
 	if delegate.Done != nil {
-		if err := delegate.Done(context.WithoutCancel(ctx), room); err != nil {
-			t.note("after the turn: " + err.Error())
+		var said string
+		if said, spoke = delegate.Done(context.WithoutCancel(ctx), room, spoke); said != "" {
+			t.note(said)
 		}
 	}
 	if err := room.Close(); err != nil && spoke == nil {
