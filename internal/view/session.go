@@ -332,11 +332,10 @@ func (t teller) tellSession() string {
 	case *pawl.ToolReturned:
 		return t.returned(b)
 	case *pawl.AgentProgressed:
-		s := fmt.Sprintf("effect %d: the agent has used %s", b.Effect, count(int(b.Used.Total()), "token"))
-		if b.Session != "" {
-			s += " in its session " + plain.Line(b.Session, 60)
+		if b.Used == (pawl.Usage{}) {
+			return "the agent works in its session " + plain.Line(b.Session, 60)
 		}
-		return s
+		return fmt.Sprintf("the agent has used %s so far", count(int(b.Used.Total()), "token"))
 	case *pawl.SessionEnded:
 		return t.sessionEnded(b)
 	}

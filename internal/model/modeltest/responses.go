@@ -35,14 +35,20 @@ type responseRequest struct {
 	Stream       bool              `json:"stream"`
 	Store        *bool             `json:"store"`
 	Input        []json.RawMessage `json:"input"`
-	Tools        []struct {
-		Type        string          `json:"type"`
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-		Strict      *bool           `json:"strict"`
-	} `json:"tools"`
+	Tools        []responseTool    `json:"tools"`
 }
+
+type responseTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      *bool           `json:"strict"`
+	Tools       []responseTool  `json:"tools"` // of a namespace
+}
+
+// inNamespace joins a namespace and the name of a tool in it. A reply that calls such a tool has both.
+const inNamespace = "/"
 
 type responseItem struct {
 	Type      string           `json:"type"`
@@ -66,6 +72,12 @@ func decodeResponse(body []byte, foreign bool) (pawl.ModelRequest, error) {
 	for _, t := range in.Tools {
 		if !foreign && (t.Type != "function" || t.Strict == nil || *t.Strict) {
 			return req, errors.New("a tool is no function, or strict")
+		}
+		if t.Type == "namespace" {
+			for _, of := range t.Tools {
+				req.Tools = append(req.Tools, pawl.ToolSpec{Name: t.Name + inNamespace + of.Name, Description: of.Description, Schema: of.Parameters})
+			}
+			continue
 		}
 		req.Tools = append(req.Tools, pawl.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Parameters})
 	}
@@ -170,6 +182,9 @@ func responseDeltas(b pawl.Block, refusal bool) (item any, deltas []string, name
 		return item, pieces(b.Text), name, AtText
 	case pawl.BlockToolUse:
 		item := map[string]any{"type": "function_call", "id": "fc_1", "status": "completed", "call_id": b.CallID, "name": b.Tool, "arguments": string(b.Args)}
+		if space, name, ok := strings.Cut(b.Tool, inNamespace); ok {
+			item["namespace"], item["name"] = space, name
+		}
 		return item, pieces(string(b.Args)), "response.function_call_arguments.delta", AtArguments
 	}
 	var reasoning struct {
