@@ -51,7 +51,7 @@ var own = map[string]string{"Go": goLicence, rulesOf: gitleaksLicence}
 // rulesOf is where the rules of internal/secret come from.
 const rulesOf = "github.com/zricethezav/gitleaks/v8"
 
-var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", patents}
+var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", patents}
 
 // patents is the name of the grant of patents that comes with modules of the Go project.
 const patents = "GooglePatentsFile"
@@ -59,6 +59,7 @@ const patents = "GooglePatentsFile"
 // reviewed has the licences of texts that the scanner does not recognise as a whole, by
 // the SHA-256 of the text. A person has read them; a text that changes is read again.
 var reviewed = map[string][]string{
+	"af679003d933f045393a6a029f43da113f9ae364eac651d9ae268392985580f5": {"Apache-2.0", "MIT"},                   // modelcontextprotocol/go-sdk LICENSE; its CC-BY-4.0 is of documentation, which is not linked
 	"324926617f47a0cabd01eb385ae3bb7f7007b1ff0d3314461521f78c91dcac4a": {"Apache-2.0", "MIT"},                   // go.yaml.in/yaml/v4 LICENSE
 	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {"BSD-2-Clause", "BSD-3-Clause", "MIT"}, // modernc.org/libc LICENSE-3RD-PARTY.md
 	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": {"public domain"},                       // modernc.org/sqlite LICENSE-SQLITE
