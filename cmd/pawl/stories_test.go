@@ -30,11 +30,20 @@ import (
 	"pawl/internal/sandbox/helper"
 )
 
+// fakeAgent is the name under which the test binary plays a coding agent, if agent is set.
+const fakeAgent = "claude"
+
+// agent plays a coding agent; nil = it cannot be played on this system.
+var agent func() int
+
 func TestMain(m *testing.M) {
 	// The sandbox runs this program again as the supervisor of each command, under any name.
 	// Unlike os.Exit, syscall.Exit skips the race detector's wait of one second.
 	if code, ok := helper.Run(os.Args); ok {
 		syscall.Exit(code)
+	}
+	if filepath.Base(os.Args[0]) == fakeAgent && agent != nil {
+		syscall.Exit(agent())
 	}
 	// Most tests spend their time waiting for other processes.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pawl"
+	"pawl/internal/sandbox"
+)
+
+func init() { agent = playAgent }
+
+// playAgent plays Claude Code: it asks a model server, edits the worktree, and hands in what is owed. A
+// first turn that is told to stop half way waits for ever.
+func playAgent() int {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("2.1.330 (Claude Code)")
+		return 0
+	}
+	if err := playTurn(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func playTurn() error {
+	prompt, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	resumes := slices.Contains(os.Args, "--resume")
+	fmt.Printf(`{"type":"system","subtype":"init","session_id":"s-%d","model":"fake"}`+"\n", os.Getppid())
+	if !strings.Contains(prompt, "half") || resumes {
+		// What the model says is not used: the request shows what reaches the server.
+		if err := ask("messages", prompt); err != nil {
+			return err
+		}
+	}
+	i := slices.Index(os.Args, "--mcp-config")
+	if i < 0 {
+		return fmt.Errorf("there is no MCP server in %q", os.Args)
+	}
+	if !strings.Contains(os.Args[i+1], "__relay") {
+		return fmt.Errorf("there is no relay in %s", os.Args[i+1])
+	}
+	if strings.Contains(strings.Join(os.Args, " "), "submit_verdict") {
+		if os.WriteFile("hello.txt", nil, 0o644) == nil {
+			return fmt.Errorf("a reviewer can write")
+		}
+		return handIn("submit_verdict", `{"decision":"approve","confidence":90,"summary":"fine","criteria":[{"id":"AC-001","status":"pass","evidence":["hello.txt"]}],"findings":[],"feedback":""}`)
+	}
+	if strings.Contains(prompt, "half") && !resumes {
+		if err := os.WriteFile("half.txt", []byte("half\n"), 0o644); err != nil {
+			return err
+		}
+		return ask("half", "")
+	}
+	if env := strings.Join(os.Environ(), "\n"); strings.Contains(env, "sk-real") || !strings.HasPrefix(os.Getenv("ANTHROPIC_API_KEY"), "pawl-") || os.Getenv("HOME") != "/home/pawl" {
+		return fmt.Errorf("the environment is %s", env)
+	}
+	if err := os.WriteFile("hello.txt", []byte("hello\n"), 0o644); err != nil {
+		return err
+	}
+	return handIn("submit_result", `{"summary": "made it", "decision": "COMPLETE"}`)
+}
+
+// ask sends a request to where the agent finds its model.
+func ask(what, text string) error {
+	req, err := http.NewRequest(http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/"+what, strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("x-api-key", os.Getenv("ANTHROPIC_API_KEY"))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if body, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the model server says %s: %s", res.Status, body)
+	}
+	return nil
+}
+
+// handIn calls one of Pawl's tools and ends the turn.
+func handIn(tool, args string) error {
+	var config struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(os.Args[slices.Index(os.Args, "--mcp-config")+1]), &config); err != nil {
+		return err
+	}
+	server := config.Servers["pawl"]
+	ctx := context.Background()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "fake", Version: "1"}, nil).Connect(ctx, &mcp.CommandTransport{Command: exec.Command(server.Command, server.Args...)}, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, args := range []string{`{"no": 1}`, args} { // wrong once, then right
+		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+		if err != nil {
+			return err
+		}
+		if text := res.Content[0].(*mcp.TextContent).Text; res.IsError != strings.HasPrefix(args, `{"no"`) {
+			return fmt.Errorf("%s %s: %s", tool, args, text)
+		}
+	}
+	fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s","total_cost_usd":0.02,"stop_reason":"end_turn",` +
+		`"usage":{"input_tokens":1000,"output_tokens":50},"modelUsage":{"fake":{"inputTokens":1000,"outputTokens":50,"costUSD":0.02}}}`)
+	return nil
+}
+
+// agentVictim returns a repository with a run of the fake agent, whose model server is served.
+func agentVictim(t *testing.T, goal string, serve http.HandlerFunc) *victim {
+	t.Helper()
+	if _, err := sandbox.Probe(t.Context()); err != nil {
+		t.Skipf("commands cannot be confined here: %v", err)
+	}
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	v := newVictim(t, pawlProgram(t), "", map[string]string{"README": "x\n"}, goal, "--recipe", "taskloop", "--complexity", "2", "--criteria", "hello.txt exists", "--gate", "tests=test -f hello.txt")
+	v.begin = append(v.begin[:len(v.begin)-2], "--model", "claude-code/sonnet")
+	folder, err := os.MkdirTemp("", "pawl-agent-") // which rooms can show
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(folder, fakeAgent)
+	if out, err := exec.Command("cp", self, program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	v.env = append(v.env, "PATH="+folder+":"+os.Getenv("PATH"), "ANTHROPIC_API_KEY=sk-real-key-of-the-user", "ANTHROPIC_BASE_URL="+server.URL)
+	return v
+}
+
+// A run whose models are a coding agent: it works in its room, reaches its model through the gateway,
+// which adds the key, and hands in its results over MCP.
+func TestRunWithAgent(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	keys := map[string]int{}
+	v := agentVictim(t, "write hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys[req.URL.Path+" "+req.Header.Get("X-Api-Key")]++
+	})
+	out, err := v.pawl(v.begin...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if len(keys) != 1 || keys["/v1/messages sk-real-key-of-the-user"] != 2 {
+		t.Errorf("the model server got %v", keys)
+	}
+	var ended pawl.Outcome
+	turns := 0
+	for _, e := range v.events(t) {
+		switch b := e.Body.(type) {
+		case *pawl.ModelReplied:
+			turns++
+			if b.Agent == nil || b.Agent.Worth != 20_000 || b.Cost != 20_000 || len(b.Calls) != 2 || b.Calls[0].Problem == "" || b.Calls[1].Problem != "" {
+				t.Errorf("a turn ended %+v, %+v", b, b.Agent)
+			}
+		case *pawl.RunEnded:
+			ended = b.Outcome
+		}
+	}
+	if turns != 2 || ended != pawl.OutcomeComplete {
+		t.Errorf("%d turns; the run ended %s: %s", turns, ended, out)
+	}
+	if text := v.git(t, "show", "pawl/001-write-hello-txt:hello.txt"); text != "hello" {
+		t.Errorf("hello.txt is %q", text)
+	}
+}
+
+// After kill -9 in the middle of a turn, the agent continues its session with what it had written.
+func TestKillDuringTurn(t *testing.T) {
+	t.Parallel()
+	half := make(chan struct{})
+	var once sync.Once
+	var v *victim
+	v = agentVictim(t, "write half of hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/half") {
+			once.Do(func() { close(half) })
+			<-req.Context().Done()
+		}
+	})
+	cmd := exec.Command(v.bin, v.begin...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = v.repo, v.env, &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-half
+	for began := false; !began; { // the event follows the agent's first line
+		for _, e := range v.events(t) {
+			_, is := e.Body.(*pawl.AgentProgressed)
+			began = began || is
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if said, err := v.pawl("resume", "1"); err != nil {
+		t.Fatalf("%v: %s%s", err, out.String(), said)
+	}
+	saved := ""
+	for _, e := range v.events(t) {
+		switch b := e.Body.(type) {
+		case *pawl.WorkspaceInspected:
+			saved += b.Salvage
+		case *pawl.WorkspaceReset, *pawl.IterationRestarted:
+			t.Errorf("event %d: %s", e.Seq, e.Body.EventKind())
+		case *pawl.RunEnded:
+			if b.Outcome != pawl.OutcomeComplete {
+				t.Errorf("the run ended %s: %s", b.Outcome, b.Reason)
+			}
+		}
+	}
+	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl/"))
+	if text := v.git(t, "show", branch+":half.txt"); text != "half" {
+		t.Errorf("half.txt is %q", text)
+	}
+	if saved == "" || v.git(t, "show", saved+":half.txt") != "half" {
+		t.Errorf("what was found is kept by %q", saved)
+	}
+}
