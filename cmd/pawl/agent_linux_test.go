@@ -23,8 +23,6 @@ import (
 	"pawl/internal/sandbox"
 )
 
-func init() { agent = playAgent }
-
 // playAgent plays Claude Code: it asks a model server, edits the worktree, and hands in what is owed. A
 // first turn that is told to stop half way waits for ever.
 func playAgent() int {
@@ -46,7 +44,12 @@ func playTurn() error {
 	}
 	resumes := slices.Contains(os.Args, "--resume")
 	fmt.Printf(`{"type":"system","subtype":"init","session_id":"s-%d","model":"fake"}`+"\n", os.Getppid())
-	if !strings.Contains(prompt, "half") || resumes {
+	login := filepath.Join(os.Getenv("HOME"), ".claude/.credentials.json")
+	if strings.Contains(prompt, "log in") {
+		if err := refresh(login); err != nil {
+			return err
+		}
+	} else if !strings.Contains(prompt, "half") || resumes {
 		// What the model says is not used: the request shows what reaches the server.
 		if err := ask("messages", prompt); err != nil {
 			return err
@@ -71,13 +74,25 @@ func playTurn() error {
 		}
 		return ask("half", "")
 	}
-	if env := strings.Join(os.Environ(), "\n"); strings.Contains(env, "sk-real") || !strings.HasPrefix(os.Getenv("ANTHROPIC_API_KEY"), "pawl-") || os.Getenv("HOME") != "/home/pawl" {
+	_, isLogin := os.Stat(login)
+	hasToken := strings.HasPrefix(os.Getenv("ANTHROPIC_API_KEY"), "pawl-")
+	if env := strings.Join(os.Environ(), "\n"); strings.Contains(env, "sk-real") || hasToken == (isLogin == nil) || os.Getenv("HOME") != "/home/pawl" {
 		return fmt.Errorf("the environment is %s", env)
 	}
 	if err := os.WriteFile("hello.txt", []byte("hello\n"), 0o644); err != nil {
 		return err
 	}
 	return handIn("submit_result", `{"summary": "made it", "decision": "COMPLETE"}`)
+}
+
+// refresh replaces the tokens of a login, as an agent does whose token has expired.
+func refresh(name string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	next := strings.ReplaceAll(string(data), "token-of-", "token-after-token-of-")
+	return os.WriteFile(name, []byte(next), 0o600)
 }
 
 // ask sends a request to where the agent finds its model.
@@ -204,8 +219,7 @@ func TestKillDuringTurn(t *testing.T) {
 	t.Parallel()
 	half := make(chan struct{})
 	var once sync.Once
-	var v *victim
-	v = agentVictim(t, "write half of hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+	v := agentVictim(t, "write half of hello.txt", func(_ http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/half") {
 			once.Do(func() { close(half) })
 			<-req.Context().Done()
@@ -250,5 +264,32 @@ func TestKillDuringTurn(t *testing.T) {
 	}
 	if saved == "" || v.git(t, "show", saved+":half.txt") != "half" {
 		t.Errorf("what was found is kept by %q", saved)
+	}
+}
+
+// With a login the key is not used, the turns cost no money, and what the agent refreshes is the user's
+// login afterwards.
+func TestRunWithLogin(t *testing.T) {
+	t.Parallel()
+	v := agentVictim(t, "log in and write hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+		t.Errorf("the key is used for %s", req.URL)
+	})
+	file := filepath.Join(v.home, ".claude", ".credentials.json")
+	mustWrite(t, file, `{"claudeAiOauth": {"accessToken": "token-of-the-user-0001", "refreshToken": "token-of-refreshing-01", "accountUuid": "acc"}}`)
+	out, err := v.pawl(v.begin...)
+	if err != nil || !strings.Contains(out, "claude-code: your login pays, and is in its room") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if want := "token-after-token-after-token-of-refreshing-01"; err != nil || !strings.Contains(string(text), want) { // two turns
+		t.Errorf("the login is %s, %v", text, err)
+	}
+	for _, e := range v.events(t) {
+		if b, ok := e.Body.(*pawl.ModelReplied); ok && (b.Cost != 0 || b.Agent.Worth != 20_000) {
+			t.Errorf("a turn costs %s and is worth %s", b.Cost, b.Agent.Worth)
+		}
+	}
+	if all := v.everything(t); strings.Contains(all, "token-of-the-user") {
+		t.Error("a token of the login is in what is stored")
 	}
 }

@@ -30,11 +30,8 @@ import (
 	"pawl/internal/sandbox/helper"
 )
 
-// fakeAgent is the name under which the test binary plays a coding agent, if agent is set.
+// fakeAgent is the name under which the test binary plays a coding agent.
 const fakeAgent = "claude"
-
-// agent plays a coding agent; nil = it cannot be played on this system.
-var agent func() int
 
 func TestMain(m *testing.M) {
 	// The sandbox runs this program again as the supervisor of each command, under any name.
@@ -42,8 +39,8 @@ func TestMain(m *testing.M) {
 	if code, ok := helper.Run(os.Args); ok {
 		syscall.Exit(code)
 	}
-	if filepath.Base(os.Args[0]) == fakeAgent && agent != nil {
-		syscall.Exit(agent())
+	if filepath.Base(os.Args[0]) == fakeAgent {
+		syscall.Exit(playAgent())
 	}
 	// Most tests spend their time waiting for other processes.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
