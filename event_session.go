@@ -161,6 +161,10 @@ func (b *AgentTurned) fields(c *coder) {
 // Answers implements [Answer].
 func (b *ModelReplied) Answers() Seq { return b.Effect }
 
+// MaxAgentSession bounds a coding agent's id of its session, in bytes. A session with a longer one is
+// not continued.
+const MaxAgentSession = 200
+
 // ProgressSteps is into how many steps the reservation of a turn of a coding agent is divided: its
 // progress is recorded when it has used another of them.
 const ProgressSteps = 10
@@ -201,8 +205,8 @@ type ToolUse struct {
 	// Trimmed is the result as the harness would cut it, when its problem is only
 	// that it is too long: after two refusals it is taken instead.
 	Trimmed Hash `json:"trimmed,omitzero"`
-	// Told reports a call of a coding agent that had its answer during the turn: an answer that is no
-	// error needs no further turn.
+	// Told reports whether a coding agent got its answer during the turn. Unless the answer is an
+	// error, the call needs no further turn.
 	Told bool `json:"told,omitempty"`
 }
 

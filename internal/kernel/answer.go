@@ -36,16 +36,12 @@ func (d *draft) answer(a pawl.Answer) {
 // progressed records how far a turn has come. What is told of any other effect is recorded as ignored.
 func (d *draft) progressed(b *pawl.AgentProgressed) {
 	f := d.s.Find(b.Effect)
-	if f != nil && isTurn(f) && len(b.Session) <= maxAgentSession {
+	if f != nil && isTurn(f) && len(b.Session) <= pawl.MaxAgentSession {
 		d.emit(f.Loop, b)
 		return
 	}
 	d.emit(0, &pawl.AnswerIgnored{Effect: b.Effect, What: b.EventKind().String()})
 }
-
-// maxAgentSession bounds a coding agent's id of its session, in bytes. A longer one is not
-// remembered.
-const maxAgentSession = 200
 
 // isTurn reports whether an effect is a turn of a coding agent.
 func isTurn(f *pawl.Effect) bool {

@@ -45,10 +45,12 @@ func (d *draft) restoreWorktree(l *Loop) bool {
 	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !isTeardownWait(f) }): // effects in flight end first
 	case w.Restore:
 		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
-	case w.Continues:
-		d.onWorktree(l, "inspect", pawl.CrashRepeat, &pawl.InspectWorkspace{Salvage: d.salvage("found")})
 	default:
-		d.onWorktree(l, "inspect", pawl.CrashRepeat, &pawl.InspectWorkspace{})
+		do := &pawl.InspectWorkspace{}
+		if w.Continues {
+			do.Salvage = d.salvage("found")
+		}
+		d.onWorktree(l, "inspect", pawl.CrashRepeat, do)
 	}
 	return false
 }

@@ -152,7 +152,10 @@ func (t *turn) speak(ctx context.Context, d Delegate, room pawl.DelegateRoom) (p
 	reply, err := d.In(room).Turn(ctx, room, turn, t.hear)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return reply, cmp.Or[error](err, t.failure)
+	if err == nil && t.failure != nil {
+		err = &ownError{error: t.failure, used: reply.Usage}
+	}
+	return reply, err
 }
 
 // offer starts the MCP server with our tools. End stops it.
@@ -198,7 +201,7 @@ func (t *turn) call(ctx context.Context, tool string, args json.RawMessage) (str
 	b := pawl.Block{Kind: pawl.BlockToolUse, CallID: fmt.Sprintf("own_%d", len(t.calls)+1), Tool: tool, Args: t.a.cleanJSON(args)}
 	use, err := t.r.use(ctx, t.job, t.tools, b, &answer{redact: t.a.redact})
 	if err != nil {
-		t.failure = &ownError{error: err}
+		t.failure = err
 		return "The tool could not work: " + err.Error(), true
 	}
 	t.calls = append(t.calls, b)
@@ -247,7 +250,7 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 		Changed: t.access == pawl.AgentReads && recording.Tree != t.do.Agent.Before,
 		Version: t.a.clean(reply.Version), Tools: t.log.tools, Failed: t.log.failed,
 	}
-	if len(out.Agent.Session) > maxSession {
+	if len(out.Agent.Session) > pawl.MaxAgentSession {
 		out.Agent.Session = ""
 	}
 	if reply.Priced {
@@ -255,9 +258,6 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 	}
 	return out, nil
 }
-
-// maxSession bounds an agent's id of its session, in bytes. A longer one is not remembered.
-const maxSession = 200
 
 // fallBack takes the last message for the result that the session owes, if the agent handed in none
 // and the message is one, whole or in a fenced block at its end.
@@ -328,7 +328,7 @@ func (t *turn) progressed(u *pawl.AgentUpdate) {
 		if t.steps(&now) == t.steps(&t.progress) {
 			return
 		}
-	case u.Text == now.Session || len(u.Text) > maxSession:
+	case u.Text == now.Session || len(u.Text) > pawl.MaxAgentSession:
 		return
 	default:
 		now.Session = u.Text

@@ -14,7 +14,7 @@ type agent struct {
 	used  pawl.Usage
 	spent pawl.Micros    // at list prices
 	stop  pawl.AgentStop // of its last turn; empty = there was none
-	lost  bool           // a driver died during a turn, and no turn has ended since
+	lost  bool           // a driver died during a turn of the session, and no turn has ended since
 	now   progress       // of the turn that is being made
 }
 
@@ -43,7 +43,8 @@ func (x *Session) Progress() (pawl.Usage, pawl.Micros) { return x.agent.now.used
 // CanContinue reports whether a coding agent has a session that can be continued.
 func (x *Session) CanContinue() bool { return x.agent.id != "" }
 
-// WasLost reports whether a driver died during a turn of a coding agent, and no turn has ended since.
+// WasLost reports whether a driver died during a turn of a coding agent that can continue its session,
+// and no turn has ended since.
 func (x *Session) WasLost() bool { return x.agent.lost }
 
 // CallAgent returns the request for the next turn of a coding agent, without its reservation.

@@ -159,7 +159,7 @@ func (x *Session) Extend(by time.Duration) {
 // count as a try.
 func (x *Session) Lost() {
 	x.dispatches--
-	x.agent.lost = true
+	x.agent.lost = x.CanContinue()
 	x.Spent(x.Progress())
 }
 
