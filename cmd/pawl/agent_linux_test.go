@@ -267,8 +267,8 @@ func TestKillDuringTurn(t *testing.T) {
 	}
 }
 
-// With a login the key is not used, the turns cost no money, and what the agent refreshes is the user's
-// login afterwards.
+// With a login, the key is not used and the turns cost no money. A login that the agent refreshes is
+// written back to the user's file.
 func TestRunWithLogin(t *testing.T) {
 	t.Parallel()
 	v := agentVictim(t, "log in and write hello.txt", func(_ http.ResponseWriter, req *http.Request) {

@@ -54,8 +54,8 @@ func (m *models) delegate(ctx context.Context, job driver.Job, tier int) (runner
 	if problem != nil {
 		return runner.Delegate{}, &pawl.ModelError{Kind: pawl.ModelAuth, Message: problem.Error(), Fix: problem.Hint, Unsent: true}
 	}
-	program := app.Program(d.Command[0])
-	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: roomToken(of, purse.Account), Model: choice.Name, Home: "{home}"})
+	program, token := resolved(app.Program(d.Command[0])), roomToken(of, purse.Account)
+	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: token, Model: choice.Name, Home: "{home}"})
 	out := runner.Delegate{Model: setup.Model, Room: pawl.DelegateSpec{
 		Agent: strings.TrimSuffix(d.Name+"."+purse.Account.Key, "."), Hide: d.Hide, Programs: programFolders(program), Environ: setup.Environ,
 	}}
@@ -65,7 +65,7 @@ func (m *models) delegate(ctx context.Context, job driver.Job, tier int) (runner
 	if purse.Kind == config.PurseLogin {
 		m.withLogin(&out, &d, purse)
 	} else {
-		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: roomToken(of, purse.Account), Key: func(ctx context.Context) (string, error) {
+		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Key: func(ctx context.Context) (string, error) {
 			key, err := m.keys.Key(ctx, purse.Key, app.Environ)
 			m.environs.know(key)
 			return cmp.Or(key, "none"), err
@@ -84,7 +84,7 @@ func agentIn(room pawl.DelegateRoom, d *config.Delegate, setup *config.Setup, pr
 		}
 		return out
 	}
-	argv := slices.Concat([]string{resolved(program)}, d.Command[1:], fill(setup.Args))
+	argv := slices.Concat([]string{program}, d.Command[1:], fill(setup.Args))
 	switch d.Protocol {
 	case config.ProtocolClaude:
 		return &claude.Agent{Argv: argv}
@@ -102,10 +102,9 @@ func resolved(program string) string {
 	return program
 }
 
-// programFolders returns the folders that a program needs: its own, or that of all packages that it was
-// installed with by npm.
-func programFolders(program string) []string {
-	file := resolved(program)
+// programFolders returns the folders that a program needs, given its file: its own, or that of all
+// packages that npm installed it with.
+func programFolders(file string) []string {
 	const packages = "/node_modules/"
 	if i := strings.Index(file, packages); i >= 0 {
 		return []string{file[:i+len(packages)-1]}

@@ -119,7 +119,7 @@ type DelegateKey struct {
 type DelegateLogin struct {
 	// File is the file that holds the login, relative to the home, with slashes.
 	File string `json:"file"`
-	// Moved is where the file is if a variable is set that moves the agent's folder, as VARIABLE/PATH.
+	// Moved is the path of the file if a variable moves the agent's folder, as VARIABLE/PATH.
 	// In the agent's home it is at File even then.
 	Moved string `json:"moved,omitempty"`
 	// Needs are paths in the file's JSON, with dots between keys. A file that has none of them holds no
