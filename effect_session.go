@@ -197,7 +197,12 @@ type CallModel struct {
 	Try            int    `json:"try"`
 	Reserved       Micros `json:"reserved"`
 	ReservedTokens int64  `json:"reserved_tokens"`
-	// Agent is set if the tier's model is a coding agent. The call is then a turn of the agent, and
+	// Choice is which of the tier's models is called: 0 is its own, 1 its first fallback.
+	Choice int `json:"choice,omitempty"`
+	// Foreign is how much of the transcript is told as text, because another model wrote it. Of a
+	// coding agent that begins a session all is told as text.
+	Foreign int `json:"foreign,omitempty"`
+	// Agent is set if the model is a coding agent. The call is then a turn of the agent, and
 	// MaxOutput is not used.
 	Agent *AgentCall `json:"agent,omitempty"`
 }
@@ -241,6 +246,8 @@ func (d *CallModel) fields(c *coder) {
 	if c.reading && agent != (AgentCall{}) {
 		d.Agent = &agent
 	}
+	num(c, 10, &d.Choice)
+	num(c, 11, &d.Foreign)
 }
 
 // ItemKind says what an [Item] of a transcript is.

@@ -161,6 +161,7 @@ const (
 	KindFindingAnswered    Kind = 110
 	KindRemarkMade         Kind = 111
 	KindAgentProgressed    Kind = 112
+	KindModelSwitched      Kind = 113
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -256,6 +257,7 @@ var kinds = map[Kind]struct {
 	KindFindingAnswered:    {"finding_answered", empty[FindingAnswered]},
 	KindRemarkMade:         {"remark_made", empty[RemarkMade]},
 	KindAgentProgressed:    {"agent_progressed", empty[AgentProgressed]},
+	KindModelSwitched:      {"model_switched", empty[ModelSwitched]},
 }
 
 // empty returns an empty body of the type T.

@@ -189,6 +189,36 @@ func (b *AgentProgressed) fields(c *coder) {
 	num(c, 4, &b.Worth)
 }
 
+// ModelSwitched says that a tier uses another of its models from now on. A session that has had replies
+// of another model starts anew with the transcript as text.
+type ModelSwitched struct {
+	Tier int `json:"tier"`
+	From int `json:"from,omitempty"` // as in [CallModel]
+	To   int `json:"to,omitempty"`
+	// Session is the session of the loop whose call failed; 0 = none: From has rested for long enough.
+	Session int `json:"session,omitempty"`
+	// SessionOnly reports that only this session uses another model. The tier's stays, or had been
+	// switched before.
+	SessionOnly bool `json:"session_only,omitempty"`
+	// For is how long the tier uses To before its own model is tried again; 0 = for the rest of the run.
+	For time.Duration `json:"for,omitempty"`
+	// Reason is why, for people.
+	Reason string `json:"reason,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*ModelSwitched) EventKind() Kind { return KindModelSwitched }
+
+func (b *ModelSwitched) fields(c *coder) {
+	num(c, 1, &b.Tier)
+	num(c, 2, &b.From)
+	num(c, 3, &b.To)
+	num(c, 4, &b.Session)
+	flag(c, 5, &b.SessionOnly)
+	num(c, 6, &b.For)
+	str(c, 7, &b.Reason)
+}
+
 // ToolUse is one tool call of a reply, as far as decisions need it.
 type ToolUse struct {
 	Tool  string     `json:"tool"`

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -76,8 +77,14 @@ type Settings struct {
 	Room RoomLimits `json:"room,omitzero"`
 	// Recording are the limits of each recording of a worktree.
 	Recording RecordingLimits `json:"recording,omitzero"`
-	// Models are the models of tiers 1, 2 and 3.
-	Models [3]ModelChoice `json:"models"`
+	// Models are the models of tiers 1, 2 and 3. Fallbacks are, by tier, those that take its place in
+	// turn; see [ModelSwitched].
+	Models    [3]ModelChoice   `json:"models"`
+	Fallbacks [3][]ModelChoice `json:"fallbacks,omitzero"`
+	// FallbackAfter is how long a run with a fallback waits at most for a provider that says when it
+	// can be called again, and for how long it uses the fallback of one that does not say so.
+	// Zero = [DefaultFallbackAfter].
+	FallbackAfter time.Duration `json:"fallback_after,omitempty"`
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
 	// AllowMissingGates names gates that the run goes on without if their program is not
@@ -148,6 +155,38 @@ type Settings struct {
 	OutputFloor int `json:"output_floor"`
 	// Session are the limits of each session of a coding agent.
 	Session SessionLimits `json:"session,omitzero"`
+}
+
+// DefaultFallbackAfter is the value of FallbackAfter if it is not set.
+const DefaultFallbackAfter = 30 * time.Minute
+
+// Model returns the model of a tier, from 1: its own if choice is 0, or else that fallback of it. It
+// returns nil if there is none.
+func (s *Settings) Model(tier, choice int) *ModelChoice {
+	switch {
+	case tier < 1 || tier > len(s.Models) || choice < 0 || choice > len(s.Fallbacks[tier-1]):
+		return nil
+	case choice == 0:
+		return &s.Models[tier-1]
+	}
+	return &s.Fallbacks[tier-1][choice-1]
+}
+
+// Tier returns the names of a tier's models, its own first, as PROVIDER/NAME.
+func (s *Settings) Tier(tier int) []string {
+	var out []string
+	for choice := 0; ; choice++ {
+		m := s.Model(tier, choice)
+		if m == nil {
+			return out
+		}
+		out = append(out, m.Provider+"/"+m.Name)
+	}
+}
+
+// AllModels returns the models of all tiers, and then the fallbacks of all tiers.
+func (s *Settings) AllModels() []ModelChoice {
+	return slices.Concat(s.Models[:], slices.Concat(s.Fallbacks[:]...))
 }
 
 // SessionLimits bound a session of a coding agent. A field that is zero means its default.

@@ -109,7 +109,8 @@ type StartPreview struct {
 	Task     string        `json:"task,omitempty"` // the one that is continued
 	Criteria []Criterion   `json:"criteria" nullable:"false"`
 	Gates    []GatePreview `json:"gates" nullable:"false"`
-	// Models are those of tiers 1, 2 and 3, as PROVIDER/NAME.
+	// Models are those of tiers 1, 2 and 3, as PROVIDER/NAME. A tier with fallbacks has them after its
+	// own model, with commas between.
 	Models []string `json:"models" nullable:"false"`
 	Limits Limits   `json:"limits"`
 	// Prepare are the commands that prepare a checkout, PrepareFrom says whose they are, and

@@ -62,7 +62,7 @@ func (c caller) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 		case <-ctx.Done():
 		}
 	case *pawl.CallModel:
-		m, err := c.models.forTier(ctx, job, do.Tier)
+		m, err := c.models.model(ctx, job, *job.Settings.Model(do.Tier, do.Choice))
 		if err == nil {
 			_, err = m.Call(ctx, pawl.ModelRequest{
 				Model: "m", System: fmt.Sprint(c.name, " ", job.Run, " ", job.Effect.ID), MaxOutput: 100,

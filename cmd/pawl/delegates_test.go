@@ -59,7 +59,7 @@ func TestSuppliedAgents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := &models{environs: newEnvirons(nil)}
 			app := &cli.App{Environ: c.environ}
-			choices := [3]pawl.ModelChoice{c.choice, c.choice, c.choice}
+			choices := []pawl.ModelChoice{c.choice, c.choice, c.choice}
 			err := m.supplied(t.Context(), app, choices)
 			switch {
 			case c.want == "" && err == nil:
@@ -80,7 +80,7 @@ func TestSuppliedAgents(t *testing.T) {
 func TestAccountsOfAgents(t *testing.T) {
 	environ := append([]string{"OPENAI_API_KEY=k"}, agentBed(t, nil)...)
 	m := &machine{environs: newEnvirons(environ), alone: true}
-	got, err := m.accounts(t.Context(), runOf{}, [3]pawl.ModelChoice{
+	got, err := m.accounts(t.Context(), runOf{}, []pawl.ModelChoice{
 		{Provider: "claude-code", Agent: true, Plan: true}, {Provider: "codex", Agent: true}, {Provider: "gemini", Agent: true},
 	})
 	if err != nil || len(got) != 2 {

@@ -248,7 +248,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 // users: the environment they were handed, and their accounts.
 func (m *machine) ofProject(name string, c engine.Config) engine.Config {
 	c.Performer = ofRun{c.Performer, name}
-	c.Accounts = func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error) {
+	c.Accounts = func(ctx context.Context, run pawl.RunID, models []pawl.ModelChoice) ([]pawl.Account, error) {
 		return m.accounts(ctx, runOf{name, run}, models)
 	}
 	c.Accepted = func(ctx context.Context, run pawl.RunID) { m.hand(ctx, runOf{name, run}) }
@@ -319,7 +319,7 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 		return &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
 	}
 	return &runner.Runner{
-		Model:    m.models.forTier,
+		Model:    m.models.model,
 		Delegate: m.models.delegate, ServeTools: m.models.serveTools,
 		Tools:   tool.New(tool.Builtin()...),
 		Submits: submit.Results{},

@@ -40,8 +40,8 @@ type modelOf struct {
 	script  pawl.Hash
 }
 
-func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Model, error) {
-	choice := job.Settings.Models[tier-1]
+// model returns the model of a choice of a run.
+func (m *models) model(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (pawl.Model, error) {
 	of, _ := ctx.Value(runKey{}).(runOf)
 	key := modelOf{run: of, account: choice.Account()}
 	if choice.Provider == "script" {
@@ -207,7 +207,7 @@ func providersOf(app *cli.App) (config.Config, error) {
 
 // supplied looks for the key of every provider that is to be called with an environment, at the
 // addresses that are frozen with a run.
-func (m *models) supplied(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
+func (m *models) supplied(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) *pawl.Error {
 	cfg, err := providersOf(app)
 	if err != nil {
 		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
@@ -238,13 +238,13 @@ func (m *models) supplied(ctx context.Context, app *cli.App, choices [3]pawl.Mod
 // answering asks the servers on this machine and in its network whether they have the
 // models that are to be called. What is certain to fail is an error; a server elsewhere is
 // not asked, because that takes time and it is seldom down for long.
-func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) error {
+func (m *models) answering(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) error {
 	cfg, err := providersOf(app)
 	if err != nil {
 		return err
 	}
 	for provider, names := range config.ByProvider(choices) {
-		i := slices.IndexFunc(choices[:], func(m pawl.ModelChoice) bool { return m.Provider == provider })
+		i := slices.IndexFunc(choices, func(m pawl.ModelChoice) bool { return m.Provider == provider })
 		if choices[i].Agent { // to ask it costs a turn
 			continue
 		}
@@ -278,7 +278,7 @@ func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.Mo
 // accounts returns those that whoever starts, resumes or forks a run has with the providers of
 // its models; none when they have handed over no environment and the run goes on as it was. The
 // run's id is empty when it is started or forked.
-func (m *machine) accounts(ctx context.Context, r runOf, choices [3]pawl.ModelChoice) ([]pawl.Account, error) {
+func (m *machine) accounts(ctx context.Context, r runOf, choices []pawl.ModelChoice) ([]pawl.Account, error) {
 	if daemon.Environ(ctx) == nil && !m.alone && r.run != "" {
 		return nil, nil
 	}
@@ -290,7 +290,7 @@ func (m *machine) accounts(ctx context.Context, r runOf, choices [3]pawl.ModelCh
 	var out []pawl.Account
 	for provider := range config.ByProvider(choices) {
 		if d, ok := cfg.Delegate(provider); ok {
-			i := slices.IndexFunc(choices[:], func(m pawl.ModelChoice) bool { return m.Provider == provider })
+			i := slices.IndexFunc(choices, func(m pawl.ModelChoice) bool { return m.Provider == provider })
 			if purse, err := d.PurseFor(choices[i].Plan, app.Getenv("HOME"), app.Getenv); err == nil { // supplied reports others
 				out = append(out, purse.Account)
 			}

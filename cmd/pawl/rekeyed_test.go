@@ -43,7 +43,7 @@ func TestKeyThatIsReplaced(t *testing.T) {
 	job := driver.Job{Run: "001-a", Settings: &pawl.Settings{Models: [3]pawl.ModelChoice{choice, choice, choice}}}
 	call := func() error {
 		t.Helper()
-		m, err := x.forTier(ctx, job, 1)
+		m, err := x.model(ctx, job, job.Settings.Models[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestKeyThatIsReplaced(t *testing.T) {
 		t.Errorf("what is stored says %q", got)
 	}
 	job.Settings.Models[0].Key = pawl.KeyOf("another")
-	if _, err := x.forTier(ctx, job, 1); err == nil {
+	if _, err := x.model(ctx, job, job.Settings.Models[0]); err == nil {
 		t.Error("the command's key serves a run that has another account")
 	}
 }
@@ -98,7 +98,7 @@ func TestFrozenAddress(t *testing.T) {
 		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=" + now.address, "PAWL_PROVIDERS_OPENAI_CHAT_KEY_FILE=" + file})}
 	choice := pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100, Address: frozen.address, Key: config.KeySource{File: file}.Identity(nil)}
 	job := driver.Job{Run: "001-a", Settings: &pawl.Settings{Models: [3]pawl.ModelChoice{choice, choice, choice}}}
-	m, err := x.forTier(context.WithValue(t.Context(), runKey{}, runOf{"p", "001-a"}), job, 1)
+	m, err := x.model(context.WithValue(t.Context(), runKey{}, runOf{"p", "001-a"}), job, job.Settings.Models[0])
 	if err != nil {
 		t.Fatal(err)
 	}

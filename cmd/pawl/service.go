@@ -111,7 +111,7 @@ func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error
 
 // Adopt lets a run go on that was interrupted, with the accounts it has.
 func (o owned) Adopt(ctx context.Context, run pawl.RunID) error {
-	return o.engine.Adopt(ctx, run, func(s *pawl.Settings) error { return o.supplied(ctx, run, s.Models) })
+	return o.engine.Adopt(ctx, run, func(s *pawl.Settings) error { return o.supplied(ctx, run, s.AllModels()) })
 }
 
 // equipped refuses to let a run go on without the keys that its models need, or while
@@ -131,7 +131,7 @@ func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
 
 // choices are the models of a run, with the accounts it has now; false = its events
 // do not say.
-func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out [3]pawl.ModelChoice, ok bool) {
+func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out []pawl.ModelChoice, ok bool) {
 	for e, err := range s.Events(ctx, run, 0) {
 		if err != nil {
 			return out, false
@@ -140,7 +140,7 @@ func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out [3]pawl.M
 		case *pawl.RunStarted:
 			var settings pawl.Settings
 			ok = json.Unmarshal(b.Settings, &settings) == nil
-			out = settings.Models
+			out = settings.AllModels()
 		case *pawl.AccountChanged:
 			for i := range out {
 				if out[i].Provider == b.To.Provider {
@@ -153,7 +153,7 @@ func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out [3]pawl.M
 }
 
 // supplied is equipped for who knows the run's models.
-func (o owned) supplied(ctx context.Context, run pawl.RunID, choices [3]pawl.ModelChoice) error {
+func (o owned) supplied(ctx context.Context, run pawl.RunID, choices []pawl.ModelChoice) error {
 	app := &cli.App{Environ: o.machine.environs.asked(ctx, runOf{o.project, run})}
 	if err := o.machine.models.supplied(ctx, app, choices); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)

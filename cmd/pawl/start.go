@@ -98,10 +98,10 @@ func (m *machine) admit(ctx context.Context, spec *pawl.RunSpec) error {
 		}
 	}
 	app := &cli.App{Environ: m.environs.asked(ctx, runOf{})}
-	if err := m.models.supplied(ctx, app, spec.Settings.Models); err != nil {
+	if err := m.models.supplied(ctx, app, spec.Settings.AllModels()); err != nil {
 		return err
 	}
-	if err := m.models.answering(ctx, app, spec.Settings.Models); err != nil {
+	if err := m.models.answering(ctx, app, spec.Settings.AllModels()); err != nil {
 		return err
 	}
 	if spec.Script != "" {

@@ -41,9 +41,8 @@ func roomToken(of runOf, account pawl.Account) string {
 	return "pawl-" + hex.EncodeToString(sum.Sum(nil))[:40]
 }
 
-// delegate returns the coding agent of a tier of a run.
-func (m *models) delegate(ctx context.Context, job driver.Job, tier int) (runner.Delegate, error) {
-	choice := job.Settings.Models[tier-1]
+// delegate returns the coding agent of a choice of a run.
+func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelChoice) (runner.Delegate, error) {
 	of, _ := ctx.Value(runKey{}).(runOf)
 	app := &cli.App{Environ: m.environs.get(of)}
 	cfg, err := m.environs.providers(of)

@@ -166,7 +166,7 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 		Host: func(context.Context) room.Host { return room.NewHost(os.Environ(), "") },
 	})
 	performer := &runner.Runner{
-		Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil },
+		Model: func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) { return model, nil },
 		Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
 		Gate: command.New(), Spaces: spaces, Rooms: rooms,
 		Temp: func(pawl.RunID) (string, error) { return state, nil },

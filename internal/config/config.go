@@ -151,7 +151,7 @@ func Load(src Sources) (Config, error) {
 // usable reports a provider's own variable that names an address which cannot be
 // used, when a model needs it: a server that the variable is for may do without us.
 func (c *Config) usable(env []string) error {
-	for i, mo := range c.values.models {
+	for key, mo := range c.values.allModels() {
 		p := c.values.providers[mo.provider]
 		if _, given := c.origins["providers."+mo.provider+".base_url"]; given || p.address == nil {
 			continue
@@ -159,7 +159,7 @@ func (c *Config) usable(env []string) error {
 		if address := p.addressIn(env); address != "" {
 			if err := checkURL(address); err != nil {
 				path := "providers." + mo.provider + ".base_url"
-				return problem(strictyaml.Pos{Origin: "$" + p.addressEnv}, path, "%s is for models.%s: %v", address, tierNames[i], err)
+				return problem(strictyaml.Pos{Origin: "$" + p.addressEnv}, path, "%s is for %s: %v", address, key, err)
 			}
 		}
 	}
@@ -283,8 +283,10 @@ func (v *values) modelPairs(value, origin string) []strictyaml.Pair {
 	for _, tier := range tierNames {
 		out = append(out, strictyaml.Pair{Path: "models." + tier, Value: value, Origin: origin})
 	}
-	if new(model).parse(value, v.delegateNames()) != nil {
-		return out[:1] // what is wrong with it is said once
+	for one := range strings.SplitSeq(value, ",") {
+		if new(model).parse(strings.TrimSpace(one), v.delegateNames()) != nil {
+			return out[:1] // what is wrong with it is said once
+		}
 	}
 	return out
 }

@@ -579,8 +579,7 @@ func (c *Config) chooseInstalled(src Sources) {
 // starts a run.
 func (c *Config) plans(environ []string) {
 	getenv := func(name string) string { return Variable(environ, name) }
-	for i := range c.values.models {
-		mo := &c.values.models[i]
+	for _, mo := range c.values.allModels() {
 		if d, ok := c.Delegate(mo.provider); ok {
 			purse, err := d.Purse(getenv("HOME"), getenv)
 			mo.plan = err == nil && purse.Plan

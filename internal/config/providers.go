@@ -121,7 +121,7 @@ func (p Provider) free() bool { return p.Name == "script" || p.Local && p.Near()
 // MissingKey returns the first of the models that needs a key which the environment does not
 // have, and the variable that should hold it. Both are empty when no key is missing. A key that
 // is stored elsewhere is taken to be there.
-func (c *Config) MissingKey(models [3]pawl.ModelChoice, getenv func(string) string) (m pawl.ModelChoice, keyEnv string) {
+func (c *Config) MissingKey(models []pawl.ModelChoice, getenv func(string) string) (m pawl.ModelChoice, keyEnv string) {
 	for _, m := range models {
 		if p := c.Provider(m.Provider); p.NeedsKey() && !p.Key().Stored() && getenv(p.KeyEnv) == "" {
 			return m, p.KeyEnv
@@ -131,7 +131,7 @@ func (c *Config) MissingKey(models [3]pawl.ModelChoice, getenv func(string) stri
 }
 
 // ByProvider goes through the providers of models, each with the names of its models.
-func ByProvider(models [3]pawl.ModelChoice) iter.Seq2[string, []string] {
+func ByProvider(models []pawl.ModelChoice) iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		var done []string
 		for _, m := range models {

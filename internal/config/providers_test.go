@@ -31,10 +31,10 @@ func TestCompatibleServers(t *testing.T) {
 	if m := s.Models[2]; m.Provider != "vllm" || m.Name != "Qwen/Qwen3-8B" || m.PriceGuess || m.Price.Output != 2*pawl.Dollars {
 		t.Errorf("a local server's model with a price: %+v", m)
 	}
-	if m, env := c.MissingKey(s.Models, func(string) string { return "" }); m.Provider != "openrouter" || env != "OPENROUTER_API_KEY" {
+	if m, env := c.MissingKey(s.AllModels(), func(string) string { return "" }); m.Provider != "openrouter" || env != "OPENROUTER_API_KEY" {
 		t.Errorf("%+v needs a key in %q", m, env)
 	}
-	if m, env := c.MissingKey(s.Models, func(string) string { return "key" }); env != "" {
+	if m, env := c.MissingKey(s.AllModels(), func(string) string { return "key" }); env != "" {
 		t.Errorf("%+v needs a key in %q", m, env)
 	}
 	got := map[string]string{}
@@ -94,7 +94,7 @@ func TestMissingKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, got := cfg.MissingKey(s.Models, func(string) string { return "" }); got != c.want {
+			if _, got := cfg.MissingKey(s.AllModels(), func(string) string { return "" }); got != c.want {
 				t.Errorf("%q is missing, want %q", got, c.want)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 func (c *Config) resolve() error {
 	v := &c.values
 	c.Recipe, c.Criteria, c.Unsandboxed = v.recipe, v.criteria, v.sandbox == "off"
-	for i, mo := range v.models {
+	for path, mo := range v.allModels() {
 		if mo.provider != "script" {
 			continue
 		}
@@ -27,7 +27,6 @@ func (c *Config) resolve() error {
 		if file == "" {
 			file = v.providers["script"].File
 		}
-		path := "models." + tierNames[i]
 		switch {
 		case file == "":
 			return problem(c.origins.Find(path), path, "the scripted model needs a file: script:FILE, or providers.script.file")
@@ -114,7 +113,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	v := &c.values
 	list := knownModels()
 	out := pawl.Settings{
-		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry,
+		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry, FallbackAfter: v.fallback,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, NoInstructions: v.instructions == "off", Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
 		Evidence: pawl.EvidenceMode(v.evidence), PathClasses: slices.Clone(v.classes), AllowPaths: slices.Clone(v.allowPaths),
@@ -131,6 +130,9 @@ func (c *Config) Settings() (pawl.Settings, error) {
 			return pawl.Settings{}, pawl.Errorf(pawl.CodeInvalid, "no configuration was loaded")
 		}
 		out.Models[i] = v.choose(&v.models[i], list)
+		for j := range v.fallbacks[i] {
+			out.Fallbacks[i] = append(out.Fallbacks[i], v.choose(&v.fallbacks[i][j], list))
+		}
 	}
 	for _, h := range v.haltOn {
 		out.HaltOn = append(out.HaltOn, pawl.HaltCondition(h))
@@ -276,8 +278,8 @@ func (c *Config) Explain() []Value {
 	add("sandbox.uid", number(v.confinement.UID, "one without an account"))
 	add("sandbox.profile", v.confinement.Profile)
 	known := knownModels()
-	for i := range v.models {
-		add("models."+tierNames[i], v.models[i].describe(v.choose(&v.models[i], known)))
+	for path, mo := range v.allModels() {
+		add(path, mo.describe(v.choose(mo, known)))
 	}
 	for _, name := range providerNames {
 		add("providers."+name, v.providers[name].describe())
@@ -310,6 +312,7 @@ func (c *Config) Explain() []Value {
 	add("retry.cap_ms", milliseconds(v.retry.Cap))
 	add("retry.pauses", strconv.Itoa(v.retry.Pauses))
 	add("retry.pause_ms", milliseconds(v.retry.Pause))
+	add("retry.fallback_after_minutes", strconv.FormatInt(int64(v.fallback/time.Minute), 10))
 	add("halt_on", list(v.haltOn))
 	for _, name := range sorted(v.timeouts) {
 		add("timeouts_ms."+name, milliseconds(v.timeouts[name]))

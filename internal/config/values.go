@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"net/url"
 	"path"
@@ -33,6 +34,7 @@ type values struct {
 	recording   pawl.RecordingLimits
 	room        pawl.RoomLimits
 	models      [3]model
+	fallbacks   [3][]model // by tier
 	providers   map[string]Provider
 	delegates   []Delegate
 	gates       []pawl.GateSpec
@@ -41,6 +43,7 @@ type values struct {
 	egress      []string
 	limits      pawl.Limits
 	retry       pawl.RetryPolicy
+	fallback    time.Duration // see [pawl.Settings.FallbackAfter]
 	haltOn      []string
 	timeouts    map[string]time.Duration
 	stuck, cost bool
@@ -139,6 +142,7 @@ func defaults() values {
 		room:        pawl.DefaultRoomLimits,
 		recording:   pawl.DefaultRecordingLimits,
 		retry:       pawl.DefaultRetry,
+		fallback:    pawl.DefaultFallbackAfter,
 		prepareTime: pawl.DefaultPrepareTime,
 		haltOn:      slices.Clone(haltConditions),
 		stuck:       true,
@@ -239,10 +243,44 @@ func aliases() map[string]string {
 
 func (v *values) modelFields(m *strictyaml.Map) {
 	for i, name := range tierNames {
-		mo := &v.models[i]
-		doc := fmt.Sprintf("Tier %d: `PROVIDER/NAME`, `script:FILE`, or a mapping.", i+1)
-		parse := func(text string) error { return mo.parse(text, v.delegateNames()) }
-		m.Key(name, doc).TextOr(parse, func(m *strictyaml.Map) { mo.fields(m, v.modelProviders()) })
+		doc := fmt.Sprintf("Tier %d: `PROVIDER/NAME`, `script:FILE`, or a mapping; or a list of them, each of which takes the place of the one before if that cannot be called.", i+1)
+		m.Key(name, doc).OneOrMore(",", func(place int, f *strictyaml.Field) {
+			mo, names := &v.models[i], v.delegateNames()
+			if place == 1 {
+				v.fallbacks[i] = nil
+			}
+			if place > 0 {
+				v.fallbacks[i] = append(v.fallbacks[i], model{})
+				mo = &v.fallbacks[i][place-1]
+			}
+			parse := func(text string) error {
+				if place == 0 {
+					v.fallbacks[i] = nil
+				}
+				return mo.parse(text, names)
+			}
+			f.TextOr(parse, func(m *strictyaml.Map) {
+				if mo.fields(m, v.modelProviders()) && place == 0 {
+					v.fallbacks[i] = nil
+				}
+			})
+		})
+	}
+}
+
+// allModels returns the models of all tiers and their fallbacks, each with the path of its setting.
+func (v *values) allModels() iter.Seq2[string, *model] {
+	return func(yield func(string, *model) bool) {
+		for i, name := range tierNames {
+			if !yield("models."+name, &v.models[i]) {
+				return
+			}
+			for j := range v.fallbacks[i] {
+				if !yield(fmt.Sprintf("models.%s[%d]", name, j+1), &v.fallbacks[i][j]) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -281,7 +319,8 @@ func (mo *model) parse(text string, delegates []string) error {
 	return nil
 }
 
-func (mo *model) fields(m *strictyaml.Map, providers []string) {
+// fields reads a model that is written as a mapping, and reports whether it names another model.
+func (mo *model) fields(m *strictyaml.Map, providers []string) bool {
 	chosen := model{}
 	m.Key("provider", "The provider, or a coding agent.").Word(&chosen.provider, providers...)
 	m.Key("name", "The provider's name for the model.").Text(&chosen.name)
@@ -293,11 +332,12 @@ func (mo *model) fields(m *strictyaml.Map, providers []string) {
 		*mo = chosen
 	case chosen.provider != "":
 		m.Problem("provider", "names no model: name is missing")
-	case chosen.name != "":
+	case chosen.name != "" || mo.name == "":
 		m.Problem("name", "provider is missing; known: %s", strings.Join(providers, ", "))
 	}
 	m.Key("max_output", "The most tokens in one reply; by default 16000, or the limit of a known model.").Int(&mo.maxOutput, 1024, 1_000_000)
 	strictyaml.Sub(m.Key("price", "What a million tokens cost; by default the known price, or that of the dearest known model."), "price", &mo.price, readPrice)
+	return chosen.provider != "" && chosen.name != ""
 }
 
 func readPrice(m *strictyaml.Map, p *price) {
@@ -569,6 +609,7 @@ func (v *values) retryFields(m *strictyaml.Map) {
 	m.Key("cap_ms", "The longest wait.").Time(&v.retry.Cap, time.Millisecond, hour)
 	m.Key("pauses", "How often a pause and as many attempts follow.").Int(&v.retry.Pauses, 0, 100)
 	m.Key("pause_ms", "The pause.").Time(&v.retry.Pause, time.Millisecond, 24*hour)
+	m.Key("fallback_after_minutes", "How long a tier with several models waits at most for a provider that says when it can be called again, and for how long it uses the next model if the provider does not say so.").Time(&v.fallback, time.Minute, 7*24*60)
 	if v.retry.Cap < v.retry.First {
 		m.Problem("cap_ms", "the longest wait is shorter than the first")
 	}

@@ -61,7 +61,7 @@ type Config struct {
 	// Accounts returns the accounts that whoever starts, resumes or forks a run has with the
 	// providers of its models; none = the run goes on with those it has. The run is empty for
 	// one that is started or forked. It may be nil.
-	Accounts func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error)
+	Accounts func(ctx context.Context, run pawl.RunID, models []pawl.ModelChoice) ([]pawl.Account, error)
 	// Timeouts returns the time limits of gates as the settings of whoever resumes a run have them;
 	// nil = nothing is known of them.
 	Timeouts func(ctx context.Context, run pawl.RunID) []pawl.GateTimeout
@@ -269,18 +269,24 @@ func (e *Engine) settleAccounts(ctx context.Context, s *pawl.Settings) error {
 	var have []pawl.Account
 	if e.c.Accounts != nil {
 		var err error
-		if have, err = e.c.Accounts(ctx, "", s.Models); err != nil {
+		if have, err = e.c.Accounts(ctx, "", s.AllModels()); err != nil {
 			return err
 		}
 	}
-	for i := range s.Models {
-		m := &s.Models[i]
-		m.Address, m.Key = "", ""
-		for _, a := range have {
-			if a.Provider == m.Provider {
-				m.Address, m.Key = a.Address, a.Key
+	settle := func(list []pawl.ModelChoice) {
+		for i := range list {
+			m := &list[i]
+			m.Address, m.Key = "", ""
+			for _, a := range have {
+				if a.Provider == m.Provider {
+					m.Address, m.Key = a.Address, a.Key
+				}
 			}
 		}
+	}
+	settle(s.Models[:])
+	for i := range s.Fallbacks {
+		settle(s.Fallbacks[i])
 	}
 	return nil
 }
@@ -294,7 +300,7 @@ func (e *Engine) accounts(ctx context.Context, run pawl.RunID, began *pawl.RunSt
 	if err := json.Unmarshal(began.Settings, &settings); err != nil {
 		return nil, pawl.Errorf(pawl.CodeDamaged, "the settings of run %s: %w", run, err)
 	}
-	return e.c.Accounts(ctx, run, settings.Models)
+	return e.c.Accounts(ctx, run, settings.AllModels())
 }
 
 // instructions reads what the commit that a run starts from tells those who work on it.
@@ -377,8 +383,11 @@ func (e *Engine) check(spec pawl.RunSpec) error {
 	if root := spec.Recipe.Kind(spec.Recipe.Start); len(spec.Tasks) > 0 && root.Children == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s works on no list of tasks", spec.Recipe.Name).WithField("tasks").WithHint("one that does: --recipe pandora")
 	}
-	for i, m := range spec.Settings.Models {
-		if m.Provider == "" || m.Name == "" && m.Provider != "script" || m.MaxOutput <= 0 {
+	for i := range spec.Settings.Models {
+		none := func(m pawl.ModelChoice) bool {
+			return m.Provider == "" || m.Name == "" && m.Provider != "script" || m.MaxOutput <= 0
+		}
+		if none(spec.Settings.Models[i]) || slices.ContainsFunc(spec.Settings.Fallbacks[i], none) {
 			return pawl.Errorf(pawl.CodeInvalid, "no model for tier %d (%s)", i+1, spec.Recipe.Tier(i+1)).WithHint("name one: --model anthropic/claude-sonnet-4-5")
 		}
 	}

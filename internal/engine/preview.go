@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"pawl"
 	"pawl/internal/recipe"
@@ -22,8 +23,8 @@ func (e *Engine) Preview(ctx context.Context, req pawl.StartRequest) (pawl.Start
 	for _, g := range s.Gates {
 		out.Gates = append(out.Gates, pawl.GatePreview{Name: g.Name, Kind: g.Kind, Command: g.Command, NeverRun: recipe.NeverRun(&spec.Recipe, g.Kind)})
 	}
-	for _, m := range s.Models {
-		out.Models = append(out.Models, m.Provider+"/"+m.Name)
+	for i := range s.Models {
+		out.Models = append(out.Models, strings.Join(s.Tier(i+1), ", "))
 	}
 	if len(s.Prepare) > 0 {
 		out.PrepareHash = s.PrepareHash()

@@ -63,10 +63,10 @@ type need struct {
 func needs(job driver.Job) need {
 	switch do := job.Effect.Do.(type) {
 	case *pawl.CallModel:
-		if do.Tier < 1 || do.Tier > len(job.Settings.Models) {
+		m := job.Settings.Model(do.Tier, do.Choice)
+		if m == nil {
 			return need{} // it will not be sent
 		}
-		m := job.Settings.Models[do.Tier-1]
 		return need{accountPrefix + m.Provider, m.Name, m.Account()}
 	case *pawl.CallTool:
 		return need{pool: cmp.Or(toolLanes[do.Tool], netLane)}

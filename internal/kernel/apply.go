@@ -84,6 +84,8 @@ func (s *State) applyRun(e pawl.Event) error {
 		}
 	case *pawl.AccountChanged:
 		s.changeAccount(b)
+	case *pawl.ModelSwitched:
+		return s.modelSwitched(nil, b, e.Time)
 	case *pawl.ClockJumped:
 	case *pawl.LimitsChanged:
 		s.SetLimits(b.Limits)
@@ -225,10 +227,17 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 // effects in flight still use the old ones.
 func (s *State) changeAccount(b *pawl.AccountChanged) {
 	settings := *s.Settings
-	for i := range settings.Models {
-		if m := &settings.Models[i]; m.Provider == b.To.Provider {
-			m.Address, m.Key = b.To.Address, b.To.Key
+	change := func(list []pawl.ModelChoice) {
+		for i := range list {
+			if m := &list[i]; m.Provider == b.To.Provider {
+				m.Address, m.Key = b.To.Address, b.To.Key
+			}
 		}
+	}
+	change(settings.Models[:])
+	for i := range settings.Fallbacks {
+		settings.Fallbacks[i] = slices.Clone(settings.Fallbacks[i])
+		change(settings.Fallbacks[i])
 	}
 	s.Settings = &settings
 }
@@ -264,6 +273,7 @@ func (l *Loop) forgetCutBase() {
 // interrupted.
 func (s *State) resume(b *pawl.RunResumed) {
 	s.Status, s.Outcome, s.Reason, s.archived = pawl.StatusRunning, "", "", false
+	s.inUse = [3]inUse{} // whoever resumes a run may have mended what was wrong
 	s.changeTimeouts(b)
 	if b.From == "" {
 		return
@@ -413,6 +423,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 				l.worktree.Continues = isTurn(f) && x.CanContinue()
 			}
 		})
+	case *pawl.ModelSwitched:
+		return s.modelSwitched(l, b, e.Time)
 	case *pawl.AgentProgressed:
 		return s.agentProgressed(l, b)
 	case *pawl.LimitReached:

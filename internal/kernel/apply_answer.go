@@ -233,7 +233,7 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		s.notified = s.notified || f.Do.Verb() == pawl.VerbNotify
 	case *pawl.EffectFailed:
 		if do, ok := f.Do.(*pawl.CallModel); ok && do.Agent != nil {
-			x.Spent(b.Failure.Used, s.model(do.Tier).Price.Cost(b.Failure.Used))
+			x.Spent(b.Failure.Used, s.model(do).Price.Cost(b.Failure.Used))
 		}
 		l.effectFailed(x, f, &b.Failure)
 	case *pawl.PromptAssembled:

@@ -11,8 +11,8 @@ import (
 // price returns the price of the model that an effect calls. It is zero if the effect calls none, or
 // if a plan pays for it.
 func (s *State) price(f *pawl.Effect) pawl.Price {
-	if do, ok := f.Do.(*pawl.CallModel); ok && !s.model(do.Tier).Plan {
-		return s.model(do.Tier).Price
+	if do, ok := f.Do.(*pawl.CallModel); ok && !s.model(do).Plan {
+		return s.model(do).Price
 	}
 	return pawl.Price{}
 }
@@ -40,7 +40,7 @@ func (s *State) lostBy(f *pawl.Effect) budget.Purse {
 // charged for it. The agent's own figure counts, if it has one.
 func (s *State) turned(f *pawl.Effect, b *pawl.ModelReplied) (turned pawl.AgentTurned, cost pawl.Micros) {
 	turned = *b.Agent
-	model := s.model(f.Do.(*pawl.CallModel).Tier)
+	model := s.model(f.Do.(*pawl.CallModel))
 	turned.Worth = max(turned.Worth, 0)
 	if turned.Worth == 0 {
 		turned.Worth = model.Price.Cost(b.Usage)

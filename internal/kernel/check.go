@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,8 +21,10 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 		}
 	}
 	for i, m := range s.Models {
-		if m.MaxOutput <= 0 {
-			return fmt.Errorf("the model of tier %d has no output limit", i+1)
+		for _, m := range append([]pawl.ModelChoice{m}, s.Fallbacks[i]...) {
+			if m.MaxOutput <= 0 {
+				return fmt.Errorf("model %s of tier %d has no output limit", cmp.Or(m.Name, "(none)"), i+1)
+			}
 		}
 	}
 	if s.Retry.Tries < 1 {

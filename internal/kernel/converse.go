@@ -32,6 +32,9 @@ func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
 	spec := session.Spec{Optional: l.optional(x), Goal: d.s.Started.Title, Task: l.task, Retry: &d.s.Settings.Retry}
 	if x.Failed() != nil {
 		spec.Noise = jitter(d.s.Started.Seed, d.s.Seq)
+		if d.s.Settings.Model(x.Place.Tier, x.Choice()+1) != nil {
+			spec.FallbackAfter = d.s.fallbackAfter()
+		}
 	}
 	spec.Output, spec.Required = d.owed(l, x)
 	if st := l.stepOf(x); st != nil {
@@ -66,6 +69,8 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 		d.emit(l.Ref, b)
 	case session.Wait:
 		d.backOff(l, x, n)
+	case session.Switch:
+		d.switchModel(l, x)
 	case session.GiveUp:
 		d.giveUpOn(x, n.Text)
 	case session.End:
@@ -78,7 +83,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 func (d *draft) backOff(l *Loop, x *session.Session, n *session.Next) {
 	do := &pawl.Wait{For: n.For, Reason: n.Text}
 	if why := x.Failed(); why.Limited() {
-		do.Account, do.Why = d.s.Settings.Models[x.Place.Tier-1].Account(), brief.Cut(why.Message, 120)
+		do.Account, do.Why = d.s.Settings.Model(x.Place.Tier, x.Choice()).Account(), brief.Cut(why.Message, 120)
 	}
 	d.requestEffect(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
 }
@@ -91,7 +96,7 @@ func (d *draft) giveUpOn(x *session.Session, reason string) {
 // startSession starts a session of the loop. Unless b says otherwise, it is the first
 // try and has the default cap on turns. A session of a coding agent always has a timeout.
 func (d *draft) startSession(l *Loop, b pawl.SessionStarted) {
-	if b.Timeout == 0 && d.s.model(b.Place.Tier).Agent {
+	if b.Timeout == 0 && d.s.Settings.Model(b.Place.Tier, d.s.inUse[b.Place.Tier-1].choice).Agent {
 		b.Timeout = d.s.Settings.Session.Filled().Time
 	}
 	b.Session, b.Turns, b.Try = l.session+1, cmp.Or(b.Turns, session.DefaultTurns), max(b.Try, 1)
@@ -116,9 +121,10 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 		d.shortOf(l, x, over)
 		return
 	}
-	model := d.s.model(x.Place.Tier)
+	d.tryOwnModel(x.Place.Tier)
+	model, choice := d.s.modelOf(x), d.s.choiceOf(x)
 	if model.Agent {
-		d.callAgent(l, x, model)
+		d.callAgent(l, x, choice)
 		return
 	}
 	output, want, short := d.s.Room(model, x.Bytes(), d.s.Settings.OutputFloor)
@@ -130,20 +136,20 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 		d.shortOf(l, x, short)
 		return
 	}
-	do := x.CallModel()
+	do := x.CallModel(choice)
 	do.MaxOutput, do.Reserved, do.ReservedTokens = output, want.Money, want.Tokens
 	d.requestEffect(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
 }
 
 // callAgent requests a turn of a coding agent, if the session's limits and the budget have room for it.
-func (d *draft) callAgent(l *Loop, x *session.Session, model *pawl.ModelChoice) {
+func (d *draft) callAgent(l *Loop, x *session.Session, choice int) {
 	limits := d.s.Settings.Session.Filled()
 	if n, over := x.OverLimit(limits); over {
 		d.act(l, x, &n)
 		return
 	}
 	money, tokens := x.Left(limits)
-	if model.Plan {
+	if d.s.Settings.Model(x.Place.Tier, choice).Plan {
 		money = 0
 	}
 	want, short := d.s.RoomForTurn(budget.Purse{Money: money, Tokens: tokens})
@@ -155,13 +161,10 @@ func (d *draft) callAgent(l *Loop, x *session.Session, model *pawl.ModelChoice) 
 		d.shortOf(l, x, short)
 		return
 	}
-	do := x.CallAgent(l.worktree.Tree)
+	do := x.CallAgent(choice, l.worktree.Tree)
 	do.Reserved, do.ReservedTokens = want.Money, want.Tokens
 	d.requestEffect(l, d.effect(x, pawl.CrashCharge, limits.Time, do))
 }
-
-// model returns the model of a tier.
-func (s *State) model(tier int) *pawl.ModelChoice { return &s.Settings.Models[tier-1] }
 
 // shortOf decides what follows when a limit leaves no room for a model call: an
 // optional session ends, any other stops the run.

@@ -38,6 +38,7 @@ type State struct {
 	// Interruptions counts recoveries.
 	Interruptions int
 
+	inUse         [3]inUse     // by tier
 	flows         []*flow.Flow // by kind of the recipe
 	questions     int          // asked so far
 	openQuestions int          // questions that are open

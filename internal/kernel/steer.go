@@ -98,11 +98,12 @@ func (d *draft) pause(in *pawl.Steering) error {
 // changeAccounts records which accounts are different for the user who resumes the run.
 func (d *draft) changeAccounts(in *pawl.Steering) {
 	for _, to := range in.Accounts {
-		i := slices.IndexFunc(d.s.Settings.Models[:], func(m pawl.ModelChoice) bool { return m.Provider == to.Provider })
+		models := d.s.Settings.AllModels()
+		i := slices.IndexFunc(models, func(m pawl.ModelChoice) bool { return m.Provider == to.Provider })
 		if i < 0 {
 			continue
 		}
-		if from := d.s.Settings.Models[i].Account(); from != to {
+		if from := models[i].Account(); from != to {
 			d.emit(0, &pawl.AccountChanged{From: from, To: to})
 		}
 	}

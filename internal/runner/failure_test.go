@@ -67,7 +67,7 @@ func TestCallsThatFailHere(t *testing.T) {
 	if got := w.fails(t, &pawl.CallModel{Tier: 1, System: gone, Tools: ask.Tools}); !got.Unsent {
 		t.Errorf("a call without its system prompt: %+v", got)
 	}
-	w.r.Model = func(context.Context, driver.Job, int) (pawl.Model, error) { return nil, errors.New("no key") }
+	w.r.Model = func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) { return nil, errors.New("no key") }
 	if got := w.fails(t, ask); !got.Unsent || got.Code != pawl.FailMachine {
 		t.Errorf("a call without a model: %+v", got)
 	}
@@ -111,7 +111,7 @@ func TestTimeoutAndWithdrawal(t *testing.T) {
 		w := &world{r: &runner.Runner{}, log: mem.New()}
 		w.job.Settings = &pawl.Settings{}
 		call := &pawl.CallModel{Tier: 1, MaxOutput: 1}
-		w.r.Model = func(context.Context, driver.Job, int) (pawl.Model, error) {
+		w.r.Model = func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) {
 			return modelFunc(func(ctx context.Context, _ pawl.ModelRequest, _ func(pawl.ModelDelta)) (pawl.ModelReply, error) {
 				<-ctx.Done()
 				return pawl.ModelReply{}, &pawl.ModelError{Kind: pawl.ModelNetwork, Message: "the stream was cut"}

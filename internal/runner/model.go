@@ -8,18 +8,19 @@ import (
 )
 
 func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallModel, a *answer) (pawl.Answer, error) {
-	if do.Tier < 1 || do.Tier > len(job.Settings.Models) {
-		err := pawl.Errorf(pawl.CodeInvalid, "a call of tier %d: there are tiers 1 to %d", do.Tier, len(job.Settings.Models))
+	choice := job.Settings.Model(do.Tier, do.Choice)
+	if choice == nil {
+		err := pawl.Errorf(pawl.CodeInvalid, "a call of model %d of tier %d, which does not exist", do.Choice, do.Tier)
 		return nil, &ownError{error: err, unsent: true}
 	}
 	if do.Agent != nil {
-		return r.turn(ctx, job, do, a)
+		return r.turn(ctx, job, do, choice, a)
 	}
-	model, err := r.Model(ctx, job, do.Tier)
+	model, err := r.Model(ctx, job, *choice)
 	if err != nil {
 		return nil, &ownError{error: err, unsent: true}
 	}
-	req, err := modelRequest(ctx, job, do)
+	req, err := modelRequest(ctx, job, do, choice)
 	if err != nil {
 		return nil, &ownError{error: err, unsent: true}
 	}
@@ -45,8 +46,7 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 }
 
 // modelRequest reads everything a call sends.
-func modelRequest(ctx context.Context, job driver.Job, do *pawl.CallModel) (pawl.ModelRequest, error) {
-	choice := job.Settings.Models[do.Tier-1]
+func modelRequest(ctx context.Context, job driver.Job, do *pawl.CallModel, choice *pawl.ModelChoice) (pawl.ModelRequest, error) {
 	req := pawl.ModelRequest{Model: choice.Name, MaxOutput: do.MaxOutput, Idle: choice.Idle, Place: job.Effect.Place}
 	req.Place.Run = job.Run
 	if !do.System.IsZero() {
@@ -62,6 +62,6 @@ func modelRequest(ctx context.Context, job driver.Job, do *pawl.CallModel) (pawl
 		}
 	}
 	var err error
-	req.Messages, err = messages(ctx, job)
+	req.Messages, err = messages(ctx, job, do.Foreign)
 	return req, err
 }

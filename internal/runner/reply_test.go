@@ -221,10 +221,10 @@ func TestOddReplies(t *testing.T) {
 func TestNoModel(t *testing.T) {
 	w := MustWorld(t, nil)
 	ask := w.asks(t, nil)
-	w.r.Model = func(_ context.Context, _ driver.Job, tier int) (pawl.Model, error) {
-		return nil, &pawl.ModelError{Kind: pawl.ModelAuth, Message: fmt.Sprintf("no key for tier %d", tier)}
+	w.r.Model = func(_ context.Context, _ driver.Job, choice pawl.ModelChoice) (pawl.Model, error) {
+		return nil, &pawl.ModelError{Kind: pawl.ModelAuth, Message: "no key for " + choice.Name}
 	}
-	if f := w.fails(t, ask); f.Code != "auth" || !strings.Contains(f.Message, "no key for tier 1") {
+	if f := w.fails(t, ask); f.Code != "auth" || !strings.Contains(f.Message, "no key for model-1") {
 		t.Errorf("failed with %+v", f)
 	}
 }

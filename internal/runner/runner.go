@@ -34,9 +34,9 @@ import (
 // Callback, Announce, Project, Inputs, Gist, Toolchain, Updates and Lacks are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
-	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
+	Model func(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (pawl.Model, error)
 	// Delegate returns the coding agent of a tier of the run; nil = no run has any.
-	Delegate func(ctx context.Context, job driver.Job, tier int) (Delegate, error)
+	Delegate func(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (Delegate, error)
 	// ServeTools offers tools to a coding agent that connects to l, until ctx ends or l is closed. It
 	// is needed if Delegate is.
 	ServeTools func(ctx context.Context, l net.Listener, tools []pawl.ToolSpec, call ToolCall) error

@@ -10,10 +10,13 @@ import (
 // messages turns a transcript into messages: what the model does not say itself
 // (the prompt, tool results, notes) is the user's, and what stands together is
 // one message, so that speakers alternate. A reply without anything in it is
-// left out.
-func messages(ctx context.Context, job driver.Job) ([]pawl.Message, error) {
+// left out. The first items, of which another model wrote the replies, are one text.
+func messages(ctx context.Context, job driver.Job, foreign int) ([]pawl.Message, error) {
 	var t transcript
 	for i, item := range job.Effect.Transcript {
+		if i == foreign && i > 0 {
+			t = retold(t.messages)
+		}
 		if err := t.add(ctx, job, item); err != nil {
 			return nil, err
 		}
@@ -21,7 +24,16 @@ func messages(ctx context.Context, job driver.Job) ([]pawl.Message, error) {
 			return nil, pawl.Errorf(pawl.CodeDamaged, "read the transcript: it does not begin with the prompt")
 		}
 	}
+	if foreign > 0 && foreign == len(job.Effect.Transcript) {
+		t = retold(t.messages)
+	}
 	return t.messages, nil
+}
+
+// retold returns a transcript that tells all of another one as the text of a prompt.
+func retold(messages []pawl.Message) (t transcript) {
+	t.user(pawl.Block{Kind: pawl.BlockText, Text: wholeTranscript(messages)})
+	return t
 }
 
 type transcript struct {

@@ -38,16 +38,16 @@ var agentsOwn = []string{"read", "write", "edit", "list", "glob", "grep", "run"}
 const toolServer = "pawl"
 
 // turn has a coding agent make a turn.
-func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, a *answer) (pawl.Answer, error) {
+func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, choice *pawl.ModelChoice, a *answer) (pawl.Answer, error) {
 	unsent := func(err error) (pawl.Answer, error) { return nil, &ownError{error: err, unsent: true} }
 	if r.Delegate == nil {
 		return unsent(pawl.Errorf(pawl.CodeInvalid, "a turn of a coding agent: none can be run here"))
 	}
-	delegate, err := r.Delegate(ctx, job, do.Tier)
+	delegate, err := r.Delegate(ctx, job, *choice)
 	if err != nil {
 		return unsent(err)
 	}
-	t := &turn{r: r, job: job, do: do, a: a}
+	t := &turn{r: r, job: job, do: do, choice: choice, a: a}
 	if err := t.read(ctx); err != nil {
 		return unsent(err)
 	}
@@ -97,6 +97,8 @@ type turn struct {
 	do  *pawl.CallModel
 	a   *answer
 
+	choice *pawl.ModelChoice
+
 	system, prompt string
 	tools          []pawl.ToolSpec // ours, that the agent is offered
 	access         pawl.AgentAccess
@@ -111,7 +113,7 @@ type turn struct {
 
 // read reads everything that the turn sends.
 func (t *turn) read(ctx context.Context) error {
-	req, err := modelRequest(ctx, t.job, t.do)
+	req, err := modelRequest(ctx, t.job, t.do, t.choice)
 	if err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (t *turn) speak(ctx context.Context, d Delegate, room pawl.DelegateRoom) (p
 		Session: t.do.Agent.Session, Used: t.do.Agent.Used, Spent: t.do.Agent.Spent,
 		Access: t.access, Confined: t.r.Rooms.Confined(),
 		Limits: pawl.AgentLimits{
-			Money: t.do.Reserved, Tokens: t.do.ReservedTokens, Price: t.job.Settings.Models[t.do.Tier-1].Price,
+			Money: t.do.Reserved, Tokens: t.do.ReservedTokens, Price: t.choice.Price,
 			Silence: limits.Silence, ToolTime: limits.ToolTime,
 		},
 	}
@@ -232,7 +234,7 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 	t.fallBack(ctx, reply.Text)
 	m.Blocks = append(m.Blocks, t.calls...)
 	out, err := t.r.replied(ctx, t.job, t.tools, pawl.ModelReply{
-		Message: m, Stop: pawl.StopEnd, Usage: reply.Usage, Model: cmp.Or(reply.Model, t.job.Settings.Models[t.do.Tier-1].Name),
+		Message: m, Stop: pawl.StopEnd, Usage: reply.Usage, Model: cmp.Or(reply.Model, t.choice.Name),
 	}, t.a)
 	if err != nil {
 		return nil, err
@@ -323,7 +325,7 @@ func (t *turn) progressed(u *pawl.AgentUpdate) {
 	case u.Kind == pawl.UpdateUsage:
 		now.Used, now.Worth = usageOf(u.Usage), max(u.Cost, 0)
 		if now.Worth == 0 {
-			now.Worth = t.job.Settings.Models[t.do.Tier-1].Price.Cost(now.Used)
+			now.Worth = t.choice.Price.Cost(now.Used)
 		}
 		if t.steps(&now) == t.steps(&t.progress) {
 			return

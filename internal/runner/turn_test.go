@@ -35,7 +35,7 @@ func (w *world) delegates(tb testing.TB, agent agentFunc) {
 	w.r.ServeTools = func(ctx context.Context, l net.Listener, tools []pawl.ToolSpec, call runner.ToolCall) error {
 		return (&toolserver.Server{Tools: tools, Call: call}).Serve(ctx, l)
 	}
-	w.r.Delegate = func(context.Context, driver.Job, int) (runner.Delegate, error) {
+	w.r.Delegate = func(context.Context, driver.Job, pawl.ModelChoice) (runner.Delegate, error) {
 		return runner.Delegate{
 			Room: pawl.DelegateSpec{Agent: "fake"}, Model: "m",
 			In: func(pawl.DelegateRoom) pawl.Agent { return inProcess{tb, agent} },

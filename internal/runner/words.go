@@ -70,7 +70,7 @@ func told(m pawl.Message) []string {
 	return out
 }
 
-// wholeTranscript returns a transcript as a prompt for an agent that knows nothing of it.
+// wholeTranscript returns a transcript as a prompt for an agent or a model that knows nothing of it.
 func wholeTranscript(messages []pawl.Message) string {
 	var parts []string
 	for i, m := range messages {

@@ -360,7 +360,7 @@ func (f modelFunc) Call(ctx context.Context, req pawl.ModelRequest, sink func(pa
 // asks lets this model answer, and returns a call of it with these tools.
 func (w *world) asks(tb rapid.TB, model modelFunc, tools ...string) *pawl.CallModel {
 	tb.Helper()
-	w.r.Model = func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil }
+	w.r.Model = func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) { return model, nil }
 	specs := []pawl.ToolSpec{}
 	for _, name := range tools {
 		if t, ok := w.r.Tools.Lookup(name); ok {

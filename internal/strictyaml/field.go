@@ -519,6 +519,32 @@ func (f *Field) TextOr(parse func(string) error, read func(*Map)) {
 	}
 }
 
+// OneOrMore is a value that read understands, or a list of at least one of them, of which i is the
+// position. A variable or flag is a list with separators between the values.
+func (f *Field) OneOrMore(separator string, read func(i int, item *Field)) {
+	if f.schema != nil {
+		read(0, f)
+		item := &Field{m: f.m, path: f.path, schema: &schema{}}
+		read(0, item)
+		f.describe(schema{kind: "array", what: "list of those", items: item.schema})
+		return
+	}
+	if f.node == nil || f.node.kind != kindList && (f.node.kind != kindLoose || !strings.Contains(f.node.text, separator)) {
+		read(0, f)
+		return
+	}
+	items, _ := f.items(separator)
+	if len(items) == 0 {
+		f.wrong("at least one")
+	}
+	for i, item := range items {
+		if i == 0 && f.node.kind == kindLoose {
+			item.node.keys = f.node.keys // variables for parts of a mapping are about the first
+		}
+		read(i, item)
+	}
+}
+
 // WordOr is either one of a few words or a mapping.
 func (f *Field) WordOr(v *string, read func(*Map), allowed ...string) {
 	f.describe(schema{kind: "string", enum: allowed})

@@ -59,13 +59,13 @@ func (s *schema) add(name, doc string, need bool) *schema {
 	return prop
 }
 
-// describe says what the field's value is; said twice, it may be either.
+// describe says what the field's value is; said more than once, it may be any of them.
 func (f *Field) describe(s schema) {
 	if f.schema == nil {
 		return
 	}
 	if f.schema.kind != "" || f.schema.ref != "" {
-		f.schema.or = &s
+		f.schema.last().or = &s
 		return
 	}
 	s.name, s.need, s.doc = f.schema.name, f.schema.need, f.schema.doc
@@ -74,8 +74,8 @@ func (f *Field) describe(s schema) {
 
 // last is the description given last.
 func (s *schema) last() *schema {
-	if s.or != nil {
-		return s.or
+	for s.or != nil {
+		s = s.or
 	}
 	return s
 }
@@ -116,10 +116,16 @@ func publish(title string, fields func(*Map), over bool) []byte {
 func (s *schema) json() map[string]any {
 	out := map[string]any{}
 	if s.or != nil {
-		first := *s
-		first.or, first.doc = nil, ""
-		out["anyOf"] = []any{first.json(), s.or.json()}
-		out["description"] = s.doc
+		var any []any
+		for in := s; in != nil; in = in.or {
+			one := *in
+			one.or, one.doc = nil, ""
+			any = append(any, one.json())
+		}
+		out["anyOf"] = any
+		if s.doc != "" {
+			out["description"] = s.doc
+		}
 		return out
 	}
 	set := func(key string, value any, given bool) {
@@ -180,7 +186,9 @@ func Paths(fields func(*Map)) []string {
 			switch {
 			case p.or != nil:
 				out = append(out, here)
-				walk(p.or, here)
+				for in := p.or; in != nil; in = in.or {
+					walk(in, here)
+				}
 			case p.kind == "object" && p.others != nil && p.others.ref != "": // mappings have no single value
 			case p.kind == "object" && p.others != nil:
 				out = append(out, here+".*")
@@ -220,8 +228,8 @@ func (s *schema) rows(b *strings.Builder, path string) {
 			need = " **Required.**"
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", here, p.words(), p.doc, need)
-		for _, in := range []*schema{p, p.or} {
-			if in != nil && in.others == nil {
+		for in := p; in != nil; in = in.or {
+			if in.others == nil {
 				in.rows(b, here)
 			}
 		}

@@ -89,8 +89,8 @@ func (l ledger) of(r *Run, f *pawl.Effect, at time.Time) *Charge {
 	k := account{at.Format(time.DateOnly), unknown, unknown}
 	if do, ok := doOf[*pawl.CallModel](f); ok {
 		k.role = plain.Line(cmp.Or(f.Place.Role, f.Place.Step, unknown), 60)
-		if n := do.Tier - 1; n >= 0 && n < len(r.Settings.Models) {
-			k.model = modelName(r.Settings.Models[n])
+		if m := r.Settings.Model(do.Tier, do.Choice); m != nil {
+			k.model = modelName(*m)
 		}
 	}
 	if l[k] == nil {

@@ -336,10 +336,32 @@ func (t teller) tellSession() string {
 			return "the agent works in its session " + plain.Line(b.Session, 60)
 		}
 		return fmt.Sprintf("the agent has used %s so far", count(int(b.Used.Total()), "token"))
+	case *pawl.ModelSwitched:
+		return t.switched(b)
 	case *pawl.SessionEnded:
 		return t.sessionEnded(b)
 	}
 	return ""
+}
+
+// switched tells that a tier, or a session, uses another model.
+func (t teller) switched(b *pawl.ModelSwitched) string {
+	name := func(choice int) string {
+		if m := t.r.Settings.Model(b.Tier, choice); m != nil {
+			return modelName(*m)
+		}
+		return fmt.Sprintf("model %d", choice+1)
+	}
+	whose, long := t.r.Recipe.Tier(b.Tier), " for the rest of the run"
+	switch {
+	case b.Session == 0:
+		return fmt.Sprintf("%s uses %s again, and not %s: %s", whose, name(b.To), name(b.From), plain.Line(b.Reason, 200))
+	case b.SessionOnly:
+		whose, long = t.place(b.Session), ""
+	case b.For > 0:
+		long = " for " + span(b.For)
+	}
+	return fmt.Sprintf("%s uses %s in place of %s%s: %s", whose, name(b.To), name(b.From), long, plain.Line(b.Reason, 200))
 }
 
 // note returns what the harness said in a session, whole.
@@ -351,6 +373,10 @@ func (k *Look) lookSession(e pawl.Event) {
 		k.Level = Normal
 	case *pawl.PromptAssembled, *pawl.AgentProgressed:
 		k.Level = Detail
+	case *pawl.ModelSwitched:
+		if k.Tone = ToneWarning; b.Session == 0 || b.SessionOnly {
+			k.Level, k.Tone = Normal, TonePlain
+		}
 	case *pawl.NoteAdded:
 		if k.Level = Detail; b.IsError {
 			k.Level = Normal

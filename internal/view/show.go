@@ -342,12 +342,17 @@ func Show(r *Run, blobs Blobs) string {
 	return t.String()
 }
 
+// TierModels names the models of a tier, in the order in which they are called.
+func (r *Run) TierModels(tier int) string {
+	return plain.Line(strings.Join(r.Settings.Tier(tier), ", else "), 300)
+}
+
 // models returns the models of the tiers.
 func (r *Run) models() string {
 	var out []string
 	for i, m := range r.Settings.Models {
 		if m.Name != "" {
-			out = append(out, r.Recipe.Tier(i+1)+" = "+m.Provider+"/"+m.Name)
+			out = append(out, r.Recipe.Tier(i+1)+" = "+r.TierModels(i+1))
 		}
 	}
 	if len(out) == 0 {

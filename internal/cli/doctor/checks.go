@@ -350,7 +350,7 @@ func (e *examination) models(cfg *config.Config) {
 		e.fail("models", err, "")
 		return
 	}
-	for provider, names := range config.ByProvider(settings.Models) {
+	for provider, names := range config.ByProvider(settings.AllModels()) {
 		p := cfg.Provider(provider)
 		if d, ok := cfg.Delegate(provider); ok {
 			e.agent(&d, names)

@@ -119,7 +119,7 @@ func (o *options) models(ctx context.Context, app *cli.App) (keyEnv string, foun
 	if err != nil {
 		return "", nil
 	}
-	if _, keyEnv = cfg.MissingKey(settings.Models, app.Getenv); keyEnv == "" {
+	if _, keyEnv = cfg.MissingKey(settings.AllModels(), app.Getenv); keyEnv == "" {
 		return "", nil
 	}
 	return keyEnv, o.localModels(ctx)

@@ -277,12 +277,13 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 func models(r *view.Run) string {
 	var out []string
 	same := true
-	for i, m := range r.Settings.Models {
-		out = append(out, r.Recipe.Tier(i+1)+" "+m.Provider+"/"+m.Name)
-		same = same && m == r.Settings.Models[0]
+	for i := range r.Settings.Models {
+		tier := r.TierModels(i + 1)
+		out = append(out, r.Recipe.Tier(i+1)+" "+tier)
+		same = same && tier == r.TierModels(1)
 	}
 	if same {
-		return r.Settings.Models[0].Provider + "/" + r.Settings.Models[0].Name
+		return r.TierModels(1)
 	}
 	return strings.Join(out, ", ")
 }
@@ -290,7 +291,7 @@ func models(r *view.Run) string {
 // purses says of each coding agent what pays for its turns, and whether that is in its room.
 func purses(r *view.Run) []string {
 	var out []string
-	for _, m := range r.Settings.Models {
+	for _, m := range r.Settings.AllModels() {
 		if !m.Agent {
 			continue
 		}

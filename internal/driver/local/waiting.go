@@ -41,8 +41,7 @@ func (d *Driver) waits(job driver.Job, since time.Time, lacks string) *waiter {
 // listens starts to watch for a silent model; [waiter.heard] restarts the watch.
 func (d *Driver) listens(job driver.Job, do *pawl.CallModel) *waiter {
 	model := ""
-	if do.Tier >= 1 && do.Tier <= len(job.Settings.Models) {
-		choice := job.Settings.Models[do.Tier-1]
+	if choice := job.Settings.Model(do.Tier, do.Choice); choice != nil {
 		model = choice.Provider + "/" + choice.Name
 	}
 	return (&waiter{d: d, job: job, after: pawl.SilentAfter, since: d.now(), model: cmp.Or(model, "the model")}).begin()

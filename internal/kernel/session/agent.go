@@ -48,8 +48,8 @@ func (x *Session) CanContinue() bool { return x.agent.id != "" }
 func (x *Session) WasLost() bool { return x.agent.lost }
 
 // CallAgent returns the request for the next turn of a coding agent, without its reservation.
-func (x *Session) CallAgent(before pawl.TreeHash) *pawl.CallModel {
-	do := x.CallModel()
+func (x *Session) CallAgent(choice int, before pawl.TreeHash) *pawl.CallModel {
+	do := x.CallModel(choice)
 	do.Agent = &pawl.AgentCall{Session: x.agent.id, Used: x.agent.used, Spent: x.agent.spent, Before: before}
 	if x.agent.id != "" {
 		do.Agent.From = x.agent.from

@@ -44,6 +44,9 @@ type Spec struct {
 	Task       *pawl.TaskEntry   // the loop's task, not nil; without an id, the goal is the task
 	Retry      *pawl.RetryPolicy // for prompts and model calls, not nil; its Tries must be positive
 	Noise      uint64            // spreads back-offs of different runs; equal at every replay
+	// FallbackAfter is how long the session waits at most for a provider that says when it can be
+	// called again; 0 = its tier has no further model.
+	FallbackAfter time.Duration
 	// Objection returns what is wrong with a result that fits its schema, or "". Insisted is
 	// true if the harness has objected to a result of the session before. It must not be nil if
 	// the session has an Output.
@@ -69,6 +72,8 @@ const (
 	Note
 	// Wait requests a back-off of the length For. Text says why.
 	Wait
+	// Switch makes the session use its tier's next model, because the last call failed.
+	Switch
 	// GiveUp ends the run, because the model or the machine fails for good. Text says how.
 	GiveUp
 	// End ends the session with Result, Output and Facts. Text says why, and is empty for a
@@ -168,6 +173,8 @@ func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 		return x.speak(alive)
 	case x.waited:
 		return Next{Act: Assemble}
+	case x.fallsBack(spec):
+		return Next{Act: Switch}
 	case code == pawl.ModelRefused || code == pawl.ModelContextLong:
 		return x.fail()
 	case code.Retryable() || why.Wait > 0 || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
@@ -176,6 +183,25 @@ func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 		return x.fail()
 	}
 	return Next{Act: GiveUp, Text: x.Place.Words() + ": " + why.Text()}
+}
+
+// fallsBack reports whether the failure of the last call makes the session use its tier's next model.
+// Failures that may pass do so when the provider asks for a longer wait than a session with a fallback
+// has patience for, or where a session without one would pause.
+func (x *Session) fallsBack(spec *Spec) bool {
+	why := x.failed
+	if spec.FallbackAfter == 0 || !x.prompted {
+		return false
+	}
+	switch code := pawl.ModelErrorKind(why.Code); {
+	case code == pawl.ModelUnknown, code == pawl.ModelContextLong, code == pawl.ModelAuth, code == pawl.ModelNoServer:
+		return true
+	case code == pawl.ModelQuota:
+		return why.Wait == 0 || why.Wait > spec.FallbackAfter
+	case code.Retryable(), why.Code == pawl.FailTimeout:
+		return why.Wait > spec.FallbackAfter || x.dispatches%spec.Retry.Tries == 0
+	}
+	return false
 }
 
 // fail returns the end of the session by the failure of its last dispatch.

@@ -51,6 +51,8 @@ type Session struct {
 	open       int         // effects in flight
 	used       []toolCount // how often tools were called
 	objected   bool        // the harness has objected once to a result that fits its schema
+	choice     int         // of the last call; see [pawl.CallModel]
+	foreign    int         // how many items of the transcript another model has written
 	agent      agent
 }
 
@@ -107,9 +109,23 @@ func (x *Session) Result() *pawl.ToolUse {
 	return &x.calls[x.submitted-1].use
 }
 
-// CallModel returns the request for the next reply, without its output limit and reservation.
-func (x *Session) CallModel() *pawl.CallModel {
-	return &pawl.CallModel{Tier: x.Place.Tier, System: x.system, Tools: x.tools, Items: len(x.items), Try: x.dispatches + 1}
+// CallModel returns the request for the next reply of that model of the session's tier, without its
+// output limit and reservation.
+func (x *Session) CallModel(choice int) *pawl.CallModel {
+	return &pawl.CallModel{Tier: x.Place.Tier, Choice: choice, Foreign: x.foreign, System: x.system, Tools: x.tools, Items: len(x.items), Try: x.dispatches + 1}
+}
+
+// Choice returns which of its tier's models the session's last call went to; 0 if there was none.
+func (x *Session) Choice() int { return x.choice }
+
+// SwitchTo makes a session use another of its tier's models because its last call failed. What the
+// session has so far is then told as text.
+func (x *Session) SwitchTo(choice int) {
+	x.choice, x.agent = choice, agent{}
+	if x.turn > 0 {
+		x.foreign = len(x.items)
+	}
+	x.failed, x.waited, x.dispatches = nil, false, 0
 }
 
 // Request records that an effect of the session was requested. A prompt or a model call needs a
@@ -133,7 +149,7 @@ func (x *Session) Request(f *pawl.Effect) error {
 		}
 		f.Transcript = x.items[:do.Items:do.Items]
 		x.dispatches, x.failed, x.waited = do.Try, nil, false
-		x.agent.now = progress{}
+		x.choice, x.agent.now = do.Choice, progress{}
 	case *pawl.CallTool:
 		if do.Call < 0 || do.Call >= len(x.calls) || x.calls[do.Call].effect != 0 || x.calls[do.Call].answered {
 			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))

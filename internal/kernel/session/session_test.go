@@ -489,8 +489,8 @@ func TestLost(t *testing.T) {
 			k.reply("board")
 		}, 1},
 	} {
-		if row.then(); k.x.CallModel().Try != row.want {
-			t.Errorf("the try is %d, want %d", k.x.CallModel().Try, row.want)
+		if row.then(); k.x.CallModel(0).Try != row.want {
+			t.Errorf("the try is %d, want %d", k.x.CallModel(0).Try, row.want)
 		}
 	}
 }
@@ -524,7 +524,7 @@ func TestTranscript(t *testing.T) {
 		t.Errorf("%d bytes after %d turns, want %d", k.x.Bytes(), k.x.Turn(), size)
 	}
 	k.x.Closed()
-	f := &pawl.Effect{Do: k.x.CallModel()}
+	f := &pawl.Effect{Do: k.x.CallModel(0)}
 	if err := k.x.Request(f); err != nil {
 		t.Fatal(err)
 	}

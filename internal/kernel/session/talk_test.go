@@ -124,7 +124,7 @@ func (k *talk) act(n Next) error {
 	case Assemble:
 		f.Do = &pawl.AssemblePrompt{}
 	case Speak:
-		f.Do = k.x.CallModel()
+		f.Do = k.x.CallModel(0)
 	case CallTool:
 		f.Do = &pawl.CallTool{Call: n.Call, Tool: k.x.Use(n.Call).Tool}
 	case Wait:
