@@ -126,12 +126,12 @@ func TestKeyReplacedBeforeARun(t *testing.T) {
 		if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.answering(t.Context(), app, [3]pawl.ModelChoice{choice, choice, choice}); err != nil {
+		if err := x.answering(t.Context(), app, []pawl.ModelChoice{choice, choice, choice}); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
 	server.Key = "sk-third-key"
-	if err := x.answering(t.Context(), app, [3]pawl.ModelChoice{choice, choice, choice}); err == nil || !strings.Contains(err.Error(), "refuses the key that the file") {
+	if err := x.answering(t.Context(), app, []pawl.ModelChoice{choice, choice, choice}); err == nil || !strings.Contains(err.Error(), "refuses the key that the file") {
 		t.Errorf("a key that is refused: %v", err)
 	}
 }

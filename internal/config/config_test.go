@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,7 @@ func TestDefaults(t *testing.T) {
 			{Provider: "anthropic", Name: "claude-opus-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 4 * d, Output: 20 * d, CacheRead: d / 5, CacheWrite: 5 * d}},        // D-15
 		},
 		Retry:          pawl.DefaultRetry,
+		FallbackAfter:  30 * time.Minute,
 		PrepareTimeout: pawl.DefaultPrepareTime,
 		HaltOn:         []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
 		OutputFloor:    1024,
@@ -479,6 +481,49 @@ providers:
 			t.Errorf("got %+v, %v", s.Models[0], err)
 		}
 	})
+}
+
+// A list for a tier is its model and its fallbacks. A later layer that names a model replaces all of them.
+func TestFallbacks(t *testing.T) {
+	const list = "models:\n  large:\n    - claude-code/opus\n    - {provider: anthropic, name: claude-opus-5-5, max_output: 2000}\n    - openai/gpt-5\n"
+	for _, c := range []struct {
+		name, user string
+		env        []string
+		flags      []config.Flag
+		want       string // of tier 3, with the limits of output
+		fast       string
+	}{
+		{"none", "", nil, nil, "anthropic/claude-opus-5-5 16000", "anthropic/claude-haiku-5-5"},
+		{"list", list, nil, nil, "claude-code/opus 32000, anthropic/claude-opus-5-5 2000, openai/gpt-5 16000", "anthropic/claude-haiku-5-5"},
+		{"list of one", "models: {large: [openai/gpt-5]}\n", nil, nil, "openai/gpt-5 16000", "anthropic/claude-haiku-5-5"},
+		{"variable over list", list, []string{"PAWL_MODELS_LARGE=openai/a, ollama/b"}, nil, "openai/a 8192, ollama/b 8192", "anthropic/claude-haiku-5-5"},
+		{"variable for a part", list, []string{"PAWL_MODELS_LARGE=openai/a,ollama/b", "PAWL_MODELS_LARGE_MAX_OUTPUT=3000"}, nil, "openai/a 3000, ollama/b 8192", "anthropic/claude-haiku-5-5"},
+		{"one over list", list, []string{"PAWL_MODELS_LARGE=openai/a"}, nil, "openai/a 8192", "anthropic/claude-haiku-5-5"},
+		{"part over list", list, []string{"PAWL_MODELS_LARGE_MAX_OUTPUT=3000"}, nil, "claude-code/opus 3000, anthropic/claude-opus-5-5 2000, openai/gpt-5 16000", "anthropic/claude-haiku-5-5"},
+		{"flag for a tier", list, nil, []config.Flag{{Name: "--model", Key: "model", Value: "large=openai/a,codex/b"}}, "openai/a 8192, codex/b 32000", "anthropic/claude-haiku-5-5"},
+		{"flag for all", list, nil, []config.Flag{{Name: "--model", Key: "model", Value: "openai/a,codex/b"}}, "openai/a 8192, codex/b 32000", "openai/a, codex/b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src := config.Sources{Env: c.env, Flags: c.flags}
+			if c.user != "" {
+				src.UserFile = MustWrite(t, c.user)
+			}
+			s := MustSettings(t, src)
+			var got []string
+			for i := range s.Tier(3) {
+				got = append(got, fmt.Sprintf("%s %d", s.Tier(3)[i], s.Model(3, i).MaxOutput))
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("tier 3 has %s, want %s", got, c.want)
+			}
+			if got := strings.Join(s.Tier(1), ", "); got != c.fast {
+				t.Errorf("tier 1 has %s, want %s", got, c.fast)
+			}
+			if n := len(s.AllModels()); n != len(s.Tier(1))+len(s.Tier(2))+len(s.Tier(3)) {
+				t.Errorf("there are %d models", n)
+			}
+		})
+	}
 }
 
 func TestComplexity(t *testing.T) { // D-12 D-B14: 0 is a score

@@ -71,7 +71,7 @@ func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
 		}
 	}
 	if d.s.isLearning(b.Kind) {
-		b.Learning = d.s.Started.Learnings + d.s.numberedLearnings + 1
+		b.Learning = d.s.Started.Learnings + d.s.learned.numbered + 1
 	}
 	d.emit(l.Ref, &b)
 }
@@ -91,7 +91,7 @@ func (d *draft) rememberNotes(l *Loop, x *session.Session, f pawl.Facts) {
 	}
 	if x.Purpose == pawl.ForStep || x.Purpose == pawl.ForBatch {
 		for _, text := range f.All(name) {
-			if h, ok := hashOf(text); ok && !slices.Contains(d.s.recentLearnings, h) { // not said before
+			if h, ok := hashOf(text); ok && !slices.Contains(d.s.learned.recent, h) { // not said before
 				d.remember(l, x, kind, "", text, false)
 			}
 		}
@@ -108,11 +108,11 @@ func (s *State) applyMemoryAdded(l *Loop, b *pawl.MemoryAdded) error {
 		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)
 	}
 	if b.Learning != 0 {
-		if want := s.Started.Learnings + s.numberedLearnings + 1; b.Learning != want {
+		if want := s.Started.Learnings + s.learned.numbered + 1; b.Learning != want {
 			return fmt.Errorf("learning %d stands where learning %d is next", b.Learning, want)
 		}
-		s.numberedLearnings++
-		s.recentLearnings = append(slices.Clone(s.recentLearnings[max(0, len(s.recentLearnings)-maxRecentLearnings+1):]), b.Text)
+		s.learned.numbered++
+		s.learned.recent = append(slices.Clone(s.learned.recent[max(0, len(s.learned.recent)-maxRecentLearnings+1):]), b.Text)
 	}
 	s.memories = b.N
 	if l.gen.plan != nil && b.Text == l.gen.Unlearned {

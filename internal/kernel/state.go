@@ -47,16 +47,15 @@ type State struct {
 	signals       int          // sent so far
 	archived      bool
 
-	numberedLearnings int                     // entries of the memory that are numbered learnings of the task
-	recentLearnings   []pawl.Hash             // the texts of the last numbered entries
-	notified          bool                    // the callback has received the run's end
-	leftOutGates      []int                   // gates of the settings that were left out
-	headAt            pawl.Seq                // the event that last moved the run's branch
-	forkedAt          pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
-	recentAnswers     []pawl.QuestionAnswered // the last answers
-	result            result                  // what the run's branch has, where attempts are made elsewhere
-	findings          exam.Ledger             // findings so far, with their answers
-	leftOpen          leftOpen                // of what the last loop to pass made
+	learned       learned
+	notified      bool                    // the callback has received the run's end
+	leftOutGates  []int                   // gates of the settings that were left out
+	headAt        pawl.Seq                // the event that last moved the run's branch
+	forkedAt      pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
+	recentAnswers []pawl.QuestionAnswered // the last answers
+	result        result                  // what the run's branch has, where attempts are made elsewhere
+	findings      exam.Ledger             // findings so far, with their answers
+	leftOpen      leftOpen                // of what the last loop to pass made
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
@@ -67,6 +66,12 @@ type State struct {
 	// draft holds what a draft has changed of loops and open, which it shares with the state it was
 	// made from; nil = this state is no draft.
 	draft *overlay
+}
+
+// learned is what the memory has of numbered learnings of the task.
+type learned struct {
+	numbered int         // entries
+	recent   []pawl.Hash // the texts of the last of them
 }
 
 // leftOpen is what stays open although a loop has passed.

@@ -67,7 +67,9 @@ func TestCallsThatFailHere(t *testing.T) {
 	if got := w.fails(t, &pawl.CallModel{Tier: 1, System: gone, Tools: ask.Tools}); !got.Unsent {
 		t.Errorf("a call without its system prompt: %+v", got)
 	}
-	w.r.Model = func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) { return nil, errors.New("no key") }
+	w.r.Model = func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) {
+		return nil, errors.New("no key")
+	}
 	if got := w.fails(t, ask); !got.Unsent || got.Code != pawl.FailMachine {
 		t.Errorf("a call without a model: %+v", got)
 	}

@@ -53,6 +53,47 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A model that takes the place of another one is told what that one said as text, and what follows as
+// messages of its own.
+func TestForeignTranscript(t *testing.T) {
+	w := MustWorld(t, nil)
+	w.job.Settings.Fallbacks[1] = []pawl.ModelChoice{{Provider: "script", Name: "second", MaxOutput: 1000}}
+	items := []pawl.Item{
+		{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")},
+		{Kind: pawl.ItemAssistant, Blob: w.MustKeep(t, assistant(say("I look."), use("c1", "read", `{"path":"a"}`)))},
+		{Kind: pawl.ItemResult, Text: "content of a"},
+		{Kind: pawl.ItemNote, Text: "Hurry."},
+		{Kind: pawl.ItemAssistant, Blob: w.MustKeep(t, assistant(use("c1", "read", `{"path":"b"}`)))},
+		{Kind: pawl.ItemResult, Text: "content of b"},
+	}
+	for _, n := range []int{4, 6} {
+		var sent pawl.ModelRequest
+		ask := w.asks(t, func(_ context.Context, req pawl.ModelRequest, _ func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+			sent = req
+			return pawl.ModelReply{Message: assistant(say("ok")), Stop: pawl.StopEnd}, nil
+		}, "read")
+		ask.Tier, ask.Choice, ask.Foreign = 2, 1, 4
+		must[*pawl.ModelReplied](t, w, ask, transcript(items[:n]...))
+		if sent.Model != "second" || len(sent.Messages) != n-3 {
+			t.Fatalf("sent %d messages to %s: %+v", len(sent.Messages), sent.Model, sent.Messages)
+		}
+		text := sent.Messages[0].Blocks[0].Text
+		at := -1
+		for _, want := range []string{"Do it.", "I look.", `read with {"path":"a"}`, "content of a", "Hurry.", "Continue from there."} {
+			i := strings.Index(text, want)
+			if i <= at || sent.Messages[0].Role != pawl.RoleUser {
+				t.Errorf("%q is not in its place in %s", want, text)
+			}
+			at = i
+		}
+		if n == 6 {
+			if diff := cmp.Diff([]pawl.Message{assistant(use("c1", "read", `{"path":"b"}`)), user(answered("c1", "read", "content of b", false))}, sent.Messages[1:]); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		}
+	}
+}
+
 // Results, notes and the reminder after a reply are one message of the user, in
 // order; every result has the id of its own call.
 func TestTranscript(t *testing.T) {

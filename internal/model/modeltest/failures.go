@@ -45,7 +45,10 @@ func (s *suite) statuses() []status {
 		{name: "unauthorized", status: 401, body: says("authentication_error", "Incorrect API key provided: "+key+" or sk-abc*****xyz."), kind: pawl.ModelAuth},
 		{name: "forbidden", status: 403, body: says("permission_error", "Not for you."), kind: pawl.ModelAuth},
 		{name: "bad request", status: 400, body: says("invalid_request_error", "What?"), kind: pawl.ModelBadRequest},
-		{name: "no such model", status: 404, body: says("not_found_error", "model: test-model"), kind: pawl.ModelBadRequest},
+		{name: "no such model", status: 404, body: says("not_found_error", "model: test-model"), kind: pawl.ModelUnknown},
+		{name: "no such model for this account", status: 400, body: `{"error":{"message":"The model x does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found"}}`, kind: pawl.ModelUnknown},
+		{name: "no such model of a gateway", status: 400, body: says("invalid_request_error", "x is not a valid model ID"), kind: pawl.ModelUnknown},
+		{name: "no such path", status: 404, body: page, kind: pawl.ModelBadRequest},
 		{name: "too large", status: 413, body: page, kind: pawl.ModelBadRequest},
 		{name: "unprocessable", status: 422, body: `{"detail":"tools are not supported"}`, kind: pawl.ModelBadRequest},
 		{name: "no body", status: 400, body: " ", kind: pawl.ModelBadRequest},
@@ -134,7 +137,7 @@ func (s *suite) connecting(t *testing.T) {
 func (s *suite) behind(t *testing.T) {
 	for _, kind := range []pawl.ModelErrorKind{
 		pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout, pawl.ModelAuth,
-		pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelRefused, pawl.ModelQuota,
+		pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelRefused, pawl.ModelQuota, pawl.ModelUnknown,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			f := s.serve(t, AnswerWith(failingModel{&pawl.ModelError{Kind: kind, Wait: time.Second}}))

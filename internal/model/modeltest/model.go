@@ -48,6 +48,8 @@ func failing(e *pawl.ModelError) Reply {
 		kind, status = "invalid_request_error", http.StatusBadRequest
 	case pawl.ModelContextLong:
 		kind, status = "context_length_exceeded", http.StatusBadRequest
+	case pawl.ModelUnknown:
+		kind, status = "model_not_found", http.StatusNotFound
 	case pawl.ModelQuota:
 		kind, status = "billing_error", http.StatusPaymentRequired
 	}

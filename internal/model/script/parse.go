@@ -230,7 +230,7 @@ func (p *fileParser) answer(node ast.Node) (answer, error) {
 // kinds are the failures a script can name.
 var kinds = []pawl.ModelErrorKind{
 	pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout, pawl.ModelAuth,
-	pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelRefused, pawl.ModelQuota,
+	pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelRefused, pawl.ModelQuota, pawl.ModelUnknown,
 }
 
 // check says what is wrong with an answer; empty when nothing is.

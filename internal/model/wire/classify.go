@@ -125,7 +125,7 @@ func Told(status int, text string) *pawl.ModelError {
 func typed(status int, header http.Header, p problem, now time.Time) *pawl.ModelError {
 	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
 	switch {
-	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, status >= 300 && status < 400: // no later try is answered otherwise
+	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, e.Kind == pawl.ModelUnknown, status >= 300 && status < 400: // no later try is answered otherwise
 	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
 		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now))
 	default:
@@ -143,6 +143,8 @@ func kindOf(status int, p problem) pawl.ModelErrorKind {
 		return pawl.ModelContextLong
 	case status == http.StatusPaymentRequired || quotaExhausted(p):
 		return pawl.ModelQuota
+	case unknownModel(status, p):
+		return pawl.ModelUnknown
 	case p.says("invalid_api_key") || p.mentions("api key not valid"):
 		return pawl.ModelAuth
 	}
@@ -166,6 +168,13 @@ func contextTooLong(p problem) bool {
 		p.mentions("prompt is too long", "exceed context limit", "maximum context length",
 			"model's context length", "context window", "available context size", "exceeds context size",
 			"context length exceeded", "input is too long")
+}
+
+// unknownModel reports whether the provider does not have the model, or not for this account.
+func unknownModel(status int, p problem) bool {
+	return p.says("model_not_found") || status == http.StatusNotFound && p.mentions("model") ||
+		p.mentions("does not exist or you do not have access", "may not exist or you may not have access", "not a valid model id",
+			"invalid model name", "no endpoints found for", "model not found", "unknown model")
 }
 
 func quotaExhausted(p problem) bool {

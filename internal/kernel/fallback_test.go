@@ -1,0 +1,216 @@
+package kernel
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// withFallbacks gives each tier further models. Those whose name begins with "agent" are coding agents.
+func withFallbacks(names ...string) func(*pawl.Recipe, *pawl.Settings) {
+	return func(_ *pawl.Recipe, s *pawl.Settings) {
+		for i := range s.Models {
+			for _, name := range names {
+				m := s.Models[i]
+				m.Name, m.Provider, m.Agent = name, name, name[:5] == "agent"
+				s.Fallbacks[i] = append(s.Fallbacks[i], m)
+			}
+		}
+	}
+}
+
+// fallbackRun starts a run with fallbacks, in which rules say what happens.
+func fallbackRun(t *testing.T, agents bool, change func(*pawl.Recipe, *pawl.Settings), rules ...string) *world {
+	t.Helper()
+	return agentRun(t, func(r *pawl.Recipe, s *pawl.Settings) {
+		for i := range s.Models {
+			s.Models[i].Agent = agents
+		}
+		change(r, s)
+	}, rules...)
+}
+
+// choices returns which models the calls of a step went to.
+func (w *world) choices(step string) (out []int) {
+	for _, f := range requests[*pawl.CallModel](w) {
+		if f.Place.Step == step {
+			out = append(out, f.Do.(*pawl.CallModel).Choice)
+		}
+	}
+	return out
+}
+
+// A call that fails because of its model or provider goes to the next model of the tier, and no counter
+// moves.
+func TestFallback(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		choices    []int
+		waits      int
+		rest       time.Duration // how long the first model rests; -1 = no tier was switched
+		outcome    pawl.Outcome
+	}{
+		{"unknown model", "implement: error unknown_model x1", []int{0, 1}, 0, 0, pawl.OutcomeUnverified},
+		{"refused key", "implement: error auth x1", []int{0, 1}, 0, 30 * time.Minute, pawl.OutcomeUnverified},
+		{"no server", "implement: error no_server x1", []int{0, 1}, 0, 30 * time.Minute, pawl.OutcomeUnverified},
+		{"quota", "implement: error quota x1", []int{0, 1}, 0, 30 * time.Minute, pawl.OutcomeUnverified},
+		{"quota with a late reset", "implement: error quota wait=31m x1", []int{0, 1}, 0, 31 * time.Minute, pawl.OutcomeUnverified},
+		{"quota with an early reset", "implement: error quota wait=30m x1", []int{0, 0}, 1, -1, pawl.OutcomeUnverified},
+		{"limit with a late reset", "implement: error rate_limit wait=2h x1", []int{0, 1}, 0, 2 * time.Hour, pawl.OutcomeUnverified},
+		{"short outage", "implement: error overloaded x2", []int{0, 0, 0}, 2, -1, pawl.OutcomeUnverified},
+		{"outage", "implement: error overloaded x3", []int{0, 0, 0, 1}, 2, 30 * time.Minute, pawl.OutcomeUnverified},
+		{"outage of both", "implement: error network x6", []int{0, 0, 0, 1, 1, 1, 2}, 4, 30 * time.Minute, pawl.OutcomeUnverified},
+		{"long context", "implement: error context_too_long x1", []int{0, 1}, 0, -1, pawl.OutcomeUnverified},
+		{"no further model", "implement: error unknown_model", []int{0, 1, 2}, 0, 0, pawl.OutcomeHalted},
+		{"refusal", "implement: error refused x1", []int{0}, 0, -1, ""},
+		{"bad request", "implement: error bad_request", []int{0}, 0, -1, pawl.OutcomeHalted},
+		{"our machine", "implement: breaks x3", []int{0, 0, 0, 0}, 3, -1, pawl.OutcomeUnverified},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := fallbackRun(t, false, withFallbacks("second", "third"), c.rule)
+			w.finish()
+			if got := w.choices("implement"); !slices.Equal(got[:min(len(got), len(c.choices))], c.choices) {
+				t.Errorf("the calls went to the models %v, want %v", got, c.choices)
+			}
+			if got := len(requests[*pawl.Wait](w)); got != c.waits {
+				t.Errorf("%d waits, want %d", got, c.waits)
+			}
+			if c.outcome != "" && w.state.Outcome != c.outcome {
+				t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+			}
+			rest := time.Duration(-1)
+			for _, b := range all[*pawl.ModelSwitched](w) {
+				if !b.SessionOnly && rest < 0 {
+					rest = b.For
+				}
+			}
+			if rest != c.rest {
+				t.Errorf("the model rests for %s, want %s", rest, c.rest)
+			}
+			if c.outcome == pawl.OutcomeUnverified {
+				if n := len(all[*pawl.Escalated](w)) + len(all[*pawl.IterationEnded](w)) - 1; n != 0 {
+					t.Errorf("%d further iterations and changes of the tier", n)
+				}
+			}
+		})
+	}
+}
+
+// Without a fallback everything is as it was.
+func TestNoFallback(t *testing.T) {
+	w := fallbackRun(t, false, func(*pawl.Recipe, *pawl.Settings) {}, "implement: error quota wait=5h x1")
+	w.finish()
+	if len(requests[*pawl.Wait](w)) != 1 || len(all[*pawl.ModelSwitched](w)) != 0 || w.state.Outcome != pawl.OutcomeUnverified {
+		t.Errorf("the run ended %s with %d waits", w.state.Outcome, len(requests[*pawl.Wait](w)))
+	}
+}
+
+// A tier's own model is tried again when it has rested for long enough, by whichever clock.
+func TestOwnModelAgain(t *testing.T) {
+	for name, takes := range map[string]string{"soon": "1s", "alive": "100s", "between": "1s"} {
+		w := fallbackRun(t, false, func(r *pawl.Recipe, s *pawl.Settings) {
+			withFallbacks("second")(r, s)
+			s.FallbackAfter, s.Gates = 90*time.Second, []pawl.GateSpec{gate("tests")}
+		}, "implement: error quota x1", "iteration 1 tests: fail a takes "+takes)
+		for len(w.choices("implement")) < 2 {
+			if !w.land() {
+				t.Fatal("the run waits for nothing")
+			}
+		}
+		if name == "between" {
+			w.crash(4 * time.Minute)
+		}
+		w.finish()
+		again := 0
+		for _, b := range all[*pawl.ModelSwitched](w) {
+			if b.Session == 0 && b.To == 0 {
+				again++
+			}
+		}
+		if want := map[bool]int{false: 1}[name == "soon"]; again != want {
+			t.Errorf("%s: the own model was tried again %d times, want %d", name, again, want)
+		}
+	}
+}
+
+// A session that has had replies begins anew with another model and the transcript as text. It stays
+// with that model, and a session that waits uses the tier's.
+func TestFallbackTellsTheTranscript(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		agents   bool
+		fallback string
+	}{
+		{"model to model", false, "model"}, {"model to agent", false, "agent"}, {"agent to model", true, "model"}, {"agent to agent", true, "agent"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := fallbackRun(t, c.agents, withFallbacks(c.fallback+"-2"), "implement turn 1: calls board=list", "implement turn 2: error quota x1", "implement turn 2: calls board=list")
+			w.finish()
+			var calls []*pawl.CallModel
+			for _, f := range requests[*pawl.CallModel](w) {
+				if f.Place.Step == "implement" {
+					calls = append(calls, f.Do.(*pawl.CallModel))
+				}
+			}
+			if len(calls) < 4 || calls[1].Choice != 0 || calls[2].Choice != 1 || calls[3].Choice != 1 {
+				t.Fatalf("the calls are %+v", calls)
+			}
+			first, next := calls[2], calls[3]
+			if first.Foreign != first.Items || first.Items <= 1 || next.Foreign != first.Items || first.Try != 1 {
+				t.Errorf("the calls are %+v and %+v", first, next)
+			}
+			if agent := c.fallback == "agent"; (first.Agent != nil) != agent || agent && (first.Agent.Session != "" || first.Agent.From != 0 || next.Agent.Session == "") {
+				t.Errorf("the turns are %+v and %+v", first.Agent, next.Agent)
+			}
+			if w.state.Outcome != pawl.OutcomeUnverified {
+				t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+			}
+		})
+	}
+}
+
+// What a call of a fallback costs is computed with its own prices.
+func TestFallbackPrice(t *testing.T) {
+	cost := func(double bool) pawl.Micros {
+		w := fallbackRun(t, false, func(r *pawl.Recipe, s *pawl.Settings) {
+			withFallbacks("second")(r, s)
+			for i := range s.Fallbacks {
+				if p := &s.Fallbacks[i][0].Price; double {
+					p.Input, p.Output = 2*p.Input, 2*p.Output
+				}
+			}
+		}, "implement: error unknown_model x1", "iteration 1 tests: pass")
+		w.finish()
+		var sum pawl.Micros
+		for _, b := range all[*pawl.ModelReplied](w) {
+			sum += b.Cost
+		}
+		return sum
+	}
+	if once, twice := cost(false), cost(true); twice <= once {
+		t.Errorf("with doubled prices of the fallback the run cost %s, before %s", twice, once)
+	}
+}
+
+// A person who resumes a run, and a change of accounts, concern the fallbacks too.
+func TestFallbackAfterResume(t *testing.T) {
+	w := fallbackRun(t, false, withFallbacks("second"), "implement: error unknown_model x2")
+	w.finish()
+	if w.state.inUse[0].choice == 0 || w.state.Outcome != pawl.OutcomeHalted {
+		t.Fatalf("the run ended %s with %+v", w.state.Outcome, w.state.inUse)
+	}
+	to := pawl.Account{Provider: "second", Address: "https://other", Key: "k"}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume, Accounts: []pawl.Account{to}}})
+	if w.state.inUse != [3]inUse{} {
+		t.Errorf("after the resume %+v is in use", w.state.inUse)
+	}
+	if got := w.state.Settings.Fallbacks[2][0].Account(); got != to {
+		t.Errorf("the fallback's account is %+v", got)
+	}
+	w.finish()
+	if w.state.Outcome != pawl.OutcomeUnverified {
+		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+	}
+}
