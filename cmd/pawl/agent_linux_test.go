@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pawl"
+	"pawl/internal/model/modeltest"
 	"pawl/internal/sandbox"
 )
 
@@ -44,6 +45,10 @@ func playTurn() error {
 	}
 	resumes := slices.Contains(os.Args, "--resume")
 	fmt.Printf(`{"type":"system","subtype":"init","session_id":"s-%d","model":"fake"}`+"\n", os.Getppid())
+	if strings.Contains(prompt, "quota") {
+		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"session_id":"s","api_error_status":400,"result":"Credit balance is too low"}`)
+		return nil
+	}
 	login := filepath.Join(os.Getenv("HOME"), ".claude/.credentials.json")
 	if strings.Contains(prompt, "log in") {
 		if err := refresh(login); err != nil {
@@ -291,5 +296,46 @@ func TestRunWithLogin(t *testing.T) {
 	}
 	if all := v.everything(t); strings.Contains(all, "token-of-the-user") {
 		t.Error("a token of the login is in what is stored")
+	}
+}
+
+// When the agent's quota is used up, the tier's next model does the work, and the run says so.
+func TestAgentFallsBack(t *testing.T) {
+	t.Parallel()
+	v := agentVictim(t, "write hello.txt without quota", func(http.ResponseWriter, *http.Request) {})
+	server := modeltest.NewServer(modeltest.Chat, writing("hello.txt", "hello"))
+	defer server.Close()
+	v.env = append(v.env, "OPENAI_BASE_URL="+server.BaseURL)
+	v.begin[len(v.begin)-1] = "claude-code/sonnet, openai-chat/m"
+	out, err := v.pawl(v.begin...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{
+		"models   claude-code/sonnet, else openai-chat/m",
+		"Tier haiku uses openai-chat/m in place of claude-code/sonnet for 30m: the account's credit or quota is used up\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in %s", want, out)
+		}
+	}
+	failed, switched := 0, 0
+	for _, e := range v.events(t) {
+		switch b := e.Body.(type) {
+		case *pawl.EffectFailed:
+			failed++
+		case *pawl.ModelSwitched:
+			switched++
+		case *pawl.RunEnded:
+			if b.Outcome != pawl.OutcomeComplete {
+				t.Errorf("the run ended %s: %s", b.Outcome, b.Reason)
+			}
+		}
+	}
+	if failed == 0 || failed != switched {
+		t.Errorf("%d turns failed, and %d times another model was used", failed, switched)
+	}
+	if text := v.git(t, "show", "pawl/001-write-hello-txt-without-quota:hello.txt"); text != "hello" {
+		t.Errorf("hello.txt is %q", text)
 	}
 }

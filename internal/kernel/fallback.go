@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"pawl"
-	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/session"
 )
 
@@ -47,7 +46,7 @@ func (s *State) choiceOf(x *session.Session) int {
 // model because of the session's failed call.
 func (d *draft) switchModel(l *Loop, x *session.Session) {
 	tier, from, why := x.Place.Tier, x.Choice(), x.Failed()
-	b := &pawl.ModelSwitched{Tier: tier, From: from, To: from + 1, Session: x.N, Reason: brief.Cut(why.Text(), 200)}
+	b := &pawl.ModelSwitched{Tier: tier, From: from, To: from + 1, Session: x.N, Reason: pawl.Failure{Code: why.Code}.Text()}
 	switch kind := pawl.ModelErrorKind(why.Code); {
 	case d.s.inUse[tier-1].choice > from: // another session's call has switched it
 		b.To, b.SessionOnly = d.s.inUse[tier-1].choice, true

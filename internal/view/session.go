@@ -352,7 +352,7 @@ func (t teller) switched(b *pawl.ModelSwitched) string {
 		}
 		return fmt.Sprintf("model %d", choice+1)
 	}
-	whose, long := t.r.Recipe.Tier(b.Tier), " for the rest of the run"
+	whose, long := "Tier "+t.r.Recipe.Tier(b.Tier), " for the rest of the run"
 	switch {
 	case b.Session == 0:
 		return fmt.Sprintf("%s uses %s again, and not %s: %s", whose, name(b.To), name(b.From), plain.Line(b.Reason, 200))
