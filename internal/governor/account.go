@@ -26,9 +26,10 @@ const (
 // account is what is known of an account's limits.
 type account struct {
 	pawl.Account
-	tickets  int       // that wait, or have their places
-	until    time.Time // nothing begins before
-	closed   time.Time // when that was learnt
+	tickets  int                 // that wait, or have their places
+	until    time.Time           // nothing begins before
+	closed   time.Time           // when that was learnt
+	kind     pawl.ModelErrorKind // of the failure that told it
 	why      string
 	hits     int // rate limits without a time since the last success
 	breakers []*breaker
@@ -56,8 +57,8 @@ type breaker struct {
 func (b *breaker) concerns(model string) bool { return b.model == "" || b.model == model }
 
 // learn takes over what the answer of a call says of its account; nil = there was none.
-// It reports whether a breaker has tripped.
-func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped bool) {
+// It reports whether calls that wait may have to be refused now.
+func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (refuses bool) {
 	for _, b := range a.breakers {
 		if b.probe == t {
 			b.probe = nil
@@ -73,6 +74,7 @@ func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped b
 		switch kind := pawl.ModelErrorKind(x.Failure.Code); {
 		case x.Failure.Limited():
 			a.limited(now, t, x.Failure)
+			return true
 		case kind == pawl.ModelQuota:
 			return a.trip(now, t, "", x.Failure)
 		case kind == pawl.ModelAuth:
@@ -94,7 +96,7 @@ func (a *account) limited(now time.Time, t *ticket, why pawl.Failure) {
 		wait = time.Second << min(a.hits, limitGrowth)
 	}
 	if until := now.Add(wait); until.After(a.until) {
-		a.until, a.closed, a.why = until, now, why.Message
+		a.until, a.closed, a.kind, a.why = until, now, pawl.ModelErrorKind(why.Code), why.Message
 	}
 }
 
@@ -115,10 +117,16 @@ func (a *account) trip(now time.Time, t *ticket, model string, why pawl.Failure)
 	return true
 }
 
-// refuses says why a call of a model is not sent; nil = it may be.
-func (a *account) refuses(now time.Time, model string) error {
+// refuses says why a call is not sent; nil = it may be, or waits.
+func (a *account) refuses(now time.Time, t *ticket) error {
+	if wait := a.until.Sub(now); t.patience > 0 && wait > t.patience {
+		return &pawl.ModelError{
+			Kind: a.kind, Unsent: true, Wait: wait,
+			Message: fmt.Sprintf("%s (not sent: %s opens at %s)", a.why, a.String(), a.until.Local().Format(time.DateTime)),
+		}
+	}
 	for _, b := range a.breakers {
-		if b.concerns(model) && b.until.After(now) {
+		if b.concerns(t.model) && b.until.After(now) {
 			return &pawl.ModelError{
 				Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true, Fix: b.failure.Fix,
 				Message: fmt.Sprintf("%s (not sent: %s answered so at %s, and is asked again from %s on)", b.failure.Message, a.String(),

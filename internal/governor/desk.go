@@ -42,6 +42,8 @@ type ticket struct {
 	begun   time.Time // when it got its places; zero = it waits
 	err     error     // why it will not get them
 	ready   chan struct{}
+
+	patience time.Duration // see [need]
 }
 
 // blocked reports whether a ticket waits for more than a place: for its account to open, or for
@@ -98,9 +100,9 @@ func (d *desk) flow(t *tenant, p *pool) *flow {
 func (d *desk) take(now time.Time, k key, id pawl.Seq, n need) *ticket {
 	d.pass(now)
 	p, run := d.pool(n.pool), d.tenant(k)
-	t := &ticket{id: id, model: n.model, account: p.account(n.account, d.now), ready: make(chan struct{})}
+	t := &ticket{id: id, model: n.model, patience: n.patience, account: p.account(n.account, d.now), ready: make(chan struct{})}
 	if t.account != nil {
-		if t.err = t.account.refuses(d.now, t.model); t.err != nil {
+		if t.err = t.account.refuses(d.now, t); t.err != nil {
 			d.moved = append(d.moved, t)
 			return t
 		}
@@ -168,7 +170,7 @@ func (d *desk) refuse(p *pool, a *account) {
 			if t.account != a {
 				continue
 			}
-			if t.err = a.refuses(d.now, t.model); t.err == nil {
+			if t.err = a.refuses(d.now, t); t.err == nil {
 				continue
 			}
 			d.unqueue(t)

@@ -702,6 +702,49 @@ func TestQuotaWithReset(t *testing.T) {
 	})
 }
 
+// A call whose tier has a further model does not wait longer for its account than the run has patience
+// for, whether the account closes before it or while it waits. The last model of a tier waits.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		with := func(id pawl.Seq, choice int, after time.Duration) driver.Job {
+			j := call("002-b", id, 1)
+			j.Settings.Fallbacks[0] = []pawl.ModelChoice{{Provider: "anthropic", Name: "second"}}
+			j.Settings.FallbackAfter = after
+			j.Effect.Do.(*pawl.CallModel).Choice = choice
+			return j
+		}
+		g := New(Limits{Machine: 16, Calls: 1, NoNet: 1, Net: 1, Heavy: 1}, nil)
+		begin := time.Now()
+		give := MustTake(t, g, call("001-a", 1, 1))
+		ended := make(chan error, 2)
+		wait := func(j driver.Job) {
+			give, err := g.Places("p").Take(t.Context(), j)
+			if err == nil {
+				give(&pawl.ModelReplied{})
+			}
+			ended <- err
+		}
+		go wait(with(2, 0, 0))
+		go wait(with(3, 1, 0))
+		synctest.Wait()
+		give(failure(pawl.ModelQuota, 5*time.Hour))
+		typed, ok := errors.AsType[*pawl.ModelError](<-ended)
+		want := fmt.Sprintf("the provider says quota (not sent: anthropic opens at %s)", begin.Add(5*time.Hour).Local().Format(time.DateTime))
+		if !ok || typed.Kind != pawl.ModelQuota || !typed.Unsent || typed.Wait != 5*time.Hour || typed.Message != want || !time.Now().Equal(begin) {
+			t.Errorf("got %+v, want %s", typed, want)
+		}
+		if _, err := g.Places("p").Take(t.Context(), with(4, 0, 5*time.Hour-1)); err == nil {
+			t.Error("a call waits for longer than it has patience for")
+		}
+		go wait(with(5, 0, 5*time.Hour))
+		for range 2 { // the last model, and one with as much patience
+			if err := <-ended; err != nil || time.Since(begin) != 5*time.Hour {
+				t.Errorf("after %s: %v", time.Since(begin), err)
+			}
+		}
+	})
+}
+
 func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{Machine: 3, Calls: 10, Accounts: map[string]int{"anthropic": 2}, NoNet: 10, Net: 5, Heavy: 1}, nil)

@@ -2,6 +2,7 @@ package governor
 
 import (
 	"cmp"
+	"time"
 
 	"pawl"
 	"pawl/internal/driver"
@@ -57,6 +58,8 @@ type need struct {
 	pool    string
 	model   string       // that it calls; empty = none
 	account pawl.Account // whose limits that counts against
+	// patience is how long it waits at most for the account to open; 0 = as long as it takes.
+	patience time.Duration
 }
 
 // needs returns what an effect needs.
@@ -67,7 +70,11 @@ func needs(job driver.Job) need {
 		if m == nil {
 			return need{} // it will not be sent
 		}
-		return need{accountPrefix + m.Provider, m.Name, m.Account()}
+		n := need{pool: accountPrefix + m.Provider, model: m.Name, account: m.Account()}
+		if job.Settings.Model(do.Tier, do.Choice+1) != nil {
+			n.patience = cmp.Or(job.Settings.FallbackAfter, pawl.DefaultFallbackAfter)
+		}
+		return n
 	case *pawl.CallTool:
 		return need{pool: cmp.Or(toolLanes[do.Tool], netLane)}
 	case *pawl.Prepare: // it waits for registries most of its time
