@@ -46,6 +46,8 @@ type ResetWorkspace struct {
 	Salvage string     `json:"salvage"` // the ref that keeps what was there
 	// Detached leaves the branch where it is: the worktree only shows the commit.
 	Detached bool `json:"detached,omitempty"`
+	// Diff has the answer hold what is removed, as a diff.
+	Diff bool `json:"diff,omitempty"`
 }
 
 // Verb implements [Do].
@@ -55,6 +57,7 @@ func (d *ResetWorkspace) fields(c *coder) {
 	str(c, 1, &d.Commit)
 	str(c, 2, &d.Salvage)
 	flag(c, 3, &d.Detached)
+	flag(c, 4, &d.Diff)
 }
 
 // CloseWorkspace removes the worktree, its work saved. Answered by [WorkspaceClosed].

@@ -57,6 +57,8 @@ type WorkspaceReset struct {
 	Head    CommitHash `json:"head"`
 	Tree    TreeHash   `json:"tree"`
 	Salvage string     `json:"salvage,omitempty"` // empty when there was nothing to save
+	// Diff is what was removed, as git prints it, if that was asked for; zero = nothing was.
+	Diff Hash `json:"diff,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -67,6 +69,7 @@ func (b *WorkspaceReset) fields(c *coder) {
 	str(c, 2, &b.Head)
 	str(c, 3, &b.Tree)
 	str(c, 4, &b.Salvage)
+	sum(c, 5, &b.Diff)
 }
 
 // Answers implements [Answer].

@@ -44,6 +44,10 @@ func playTurn() error {
 		return err
 	}
 	resumes := slices.Contains(os.Args, "--resume")
+	if _, err := os.Stat("forgets"); resumes && err == nil {
+		return fmt.Errorf("No conversation found with session ID: s") //nolint:staticcheck // Claude Code's own words
+	}
+	half := strings.Contains(prompt, "half") && !strings.Contains(prompt, "+half")
 	fmt.Printf(`{"type":"system","subtype":"init","session_id":"s-%d","model":"fake"}`+"\n", os.Getppid())
 	if strings.Contains(prompt, "quota") {
 		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"session_id":"s","api_error_status":400,"result":"Credit balance is too low"}`)
@@ -54,7 +58,7 @@ func playTurn() error {
 		if err := refresh(login); err != nil {
 			return err
 		}
-	} else if !strings.Contains(prompt, "half") || resumes {
+	} else if !half || resumes {
 		// What the model says is not used: the request shows what reaches the server.
 		if err := ask("messages", prompt); err != nil {
 			return err
@@ -73,9 +77,14 @@ func playTurn() error {
 		}
 		return handIn("submit_verdict", `{"decision":"approve","confidence":90,"summary":"fine","criteria":[{"id":"AC-001","status":"pass","evidence":["hello.txt"]}],"findings":[],"feedback":""}`)
 	}
-	if strings.Contains(prompt, "half") && !resumes {
+	if half && !resumes {
 		if err := os.WriteFile("half.txt", []byte("half\n"), 0o644); err != nil {
 			return err
+		}
+		if strings.Contains(prompt, "forget") {
+			if err := os.WriteFile("forgets", nil, 0o644); err != nil {
+				return err
+			}
 		}
 		return ask("half", "")
 	}
@@ -219,12 +228,12 @@ func TestRunWithAgent(t *testing.T) {
 	}
 }
 
-// After kill -9 in the middle of a turn, the agent continues its session with what it had written.
-func TestKillDuringTurn(t *testing.T) {
-	t.Parallel()
+// killDuringTurn kills a run with this goal in the middle of a turn, and resumes it.
+func killDuringTurn(t *testing.T, goal string) *victim {
+	t.Helper()
 	half := make(chan struct{})
 	var once sync.Once
-	v := agentVictim(t, "write half of hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+	v := agentVictim(t, goal, func(_ http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/half") {
 			once.Do(func() { close(half) })
 			<-req.Context().Done()
@@ -250,6 +259,13 @@ func TestKillDuringTurn(t *testing.T) {
 	if said, err := v.pawl("resume", "1"); err != nil {
 		t.Fatalf("%v: %s%s", err, out.String(), said)
 	}
+	return v
+}
+
+// After kill -9 in the middle of a turn, the agent continues its session with what it had written.
+func TestKillDuringTurn(t *testing.T) {
+	t.Parallel()
+	v := killDuringTurn(t, "write half of hello.txt")
 	saved := ""
 	for _, e := range v.events(t) {
 		switch b := e.Body.(type) {
@@ -269,6 +285,35 @@ func TestKillDuringTurn(t *testing.T) {
 	}
 	if saved == "" || v.git(t, "show", saved+":half.txt") != "half" {
 		t.Errorf("what was found is kept by %q", saved)
+	}
+}
+
+// If the agent has lost its session meanwhile, the iteration starts again, and the agent is shown what
+// had been written.
+func TestKillDuringTurnOfForgetfulAgent(t *testing.T) {
+	t.Parallel()
+	v := killDuringTurn(t, "write half of hello.txt, and forget")
+	var resets, restarts int
+	for _, e := range v.events(t) {
+		switch b := e.Body.(type) {
+		case *pawl.WorkspaceReset:
+			if resets++; b.Diff.IsZero() || v.git(t, "show", b.Salvage+":half.txt") != "half" {
+				t.Errorf("the worktree was reset: %+v", b)
+			}
+		case *pawl.IterationRestarted:
+			restarts++
+		case *pawl.RunEnded:
+			if b.Outcome != pawl.OutcomeComplete {
+				t.Errorf("the run ended %s: %s", b.Outcome, b.Reason)
+			}
+		}
+	}
+	if resets != 1 || restarts != 1 {
+		t.Errorf("%d resets and %d restarts", resets, restarts)
+	}
+	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl/"))
+	if files := v.git(t, "ls-tree", "--name-only", branch); files != "README\nhello.txt" {
+		t.Errorf("the branch has %q", files)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,10 +87,10 @@ func TestAgentContinuesAfterCrash(t *testing.T) {
 }
 
 // Without a session that can be continued, what the agent had written is set aside, and the iteration
-// starts again.
+// starts again. The agent is shown what that was, in this iteration only.
 func TestAgentStartsAgainAfterCrash(t *testing.T) {
 	for _, name := range []string{"unknown", "lost"} {
-		w := agentRun(t, nil)
+		w := agentRun(t, func(_ *pawl.Recipe, s *pawl.Settings) { s.Gates = []pawl.GateSpec{gate("tests")} }, "iteration 1 tests: fail a")
 		f := w.turnOf("implement")
 		if name == "lost" {
 			w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: f.ID, Session: "s1"}})
@@ -104,6 +105,33 @@ func TestAgentStartsAgainAfterCrash(t *testing.T) {
 		if resets := all[*pawl.WorkspaceReset](w); len(resets) != 1 || resets[0].Salvage == "" || len(all[*pawl.IterationRestarted](w)) != 1 {
 			t.Errorf("%s: the worktree was reset %d times", name, len(resets))
 		}
+		for _, f := range requests[*pawl.AssemblePrompt](w) {
+			told := slices.ContainsFunc(f.Do.(*pawl.AssemblePrompt).Feedback, func(b pawl.Feedback) bool {
+				return b.From == "interrupted session" && b.Evidence == blobOf("what was removed")
+			})
+			if want := f.Place.Step == "implement" && f.Place.Iteration == 1 && f.Place.Attempt == 2; told != want {
+				t.Errorf("%s: the prompt of %s is told of what was removed: %t", name, f.Place, told)
+			}
+		}
+	}
+}
+
+// What a session with a model had written before a crash is set aside, and not told to the next one.
+func TestModelIsNotToldAfterCrash(t *testing.T) {
+	w := fallbackRun(t, false, func(*pawl.Recipe, *pawl.Settings) {})
+	for len(w.choices("implement")) == 0 {
+		w.land()
+	}
+	w.tree = "half"
+	w.crash(time.Minute)
+	w.finish()
+	for _, f := range requests[*pawl.ResetWorkspace](w) {
+		if f.Do.(*pawl.ResetWorkspace).Diff {
+			t.Error("the reset keeps the diff of what it removes")
+		}
+	}
+	if len(all[*pawl.WorkspaceReset](w)) != 1 {
+		t.Errorf("%d resets", len(all[*pawl.WorkspaceReset](w)))
 	}
 }
 

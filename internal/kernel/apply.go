@@ -421,6 +421,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			if x != nil {
 				x.Lost()
 				l.worktree.Continues = isTurn(f) && x.CanContinue()
+				l.worktree.Lost = isTurn(f) && !x.CanContinue()
 			}
 		})
 	case *pawl.ModelSwitched:
@@ -474,7 +475,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		l.startIteration(b)
 	case *pawl.IterationRestarted:
 		l.Attempt = b.Attempt
-		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, rejudges: l.iter.rejudges, questionRoundsByStep: l.iter.questionRoundsByStep})
+		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, rejudges: l.iter.rejudges, salvaged: l.iter.salvaged, questionRoundsByStep: l.iter.questionRoundsByStep})
 	case *pawl.SessionStarted:
 		return l.startSession(s, b)
 	case *pawl.NoteAdded:

@@ -329,6 +329,9 @@ func (l *Loop) applyWorktreeAnswer(a pawl.Answer, detached bool) {
 		w.IsAt(b.Tree)
 		w.Forget()
 		l.worktreeBehind = false
+		if l.iter != nil && !b.Diff.IsZero() {
+			l.iter.salvaged = b.Diff
+		}
 		if m := l.upstream.rebase; m != nil && m.Made != nil && m.Made.Commit == b.Head {
 			l.rebased()
 		}
@@ -406,7 +409,9 @@ func (l *Loop) turnFailed(x *session.Session, do *pawl.CallModel, why *pawl.Fail
 		return
 	}
 	l.worktree.Unsure = l.worktree.Unsure || !why.Unsent
-	l.worktree.Restore = l.worktree.Restore || x.WasLost() && pawl.ModelErrorKind(why.Code) == pawl.ModelNoSession
+	if x.WasLost() && pawl.ModelErrorKind(why.Code) == pawl.ModelNoSession {
+		l.worktree.Restore, l.worktree.Lost = true, true
+	}
 }
 
 // turned records what a turn of a coding agent left in the worktree.

@@ -191,7 +191,11 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 	case *pawl.InspectWorkspace:
 		return &pawl.WorkspaceInspected{Effect: f.ID}
 	case *pawl.ResetWorkspace:
-		return &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}
+		b := &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}
+		if do.Diff {
+			b.Diff = blobOf("what was removed")
+		}
+		return b
 	case *pawl.CloseWorkspace:
 		return &pawl.WorkspaceClosed{Effect: f.ID}
 	}

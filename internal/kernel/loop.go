@@ -141,6 +141,7 @@ type Iteration struct {
 	blocked              *blocker           // what blocks its task; nil = nothing
 	routes               []route            // how often it was sent back, by step
 	objections           []*pawl.GateJudged // the verdicts that sent it back last
+	salvaged             pawl.Hash          // the diff of what a lost turn of a coding agent had written; zero = none was lost
 
 	spentAt budget.Purse // what the loop had spent when the iteration began
 }

@@ -59,6 +59,10 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
 				Summary: "the session before this one ran out of time; what it did is in the worktree"})
 		}
+		if !l.iter.salvaged.IsZero() {
+			do.Feedback = append(do.Feedback, pawl.Feedback{From: "interrupted session", Verdict: pawl.VerdictFail,
+				Summary: "it was cut off, and what it had changed is not in the worktree", Evidence: l.iter.salvaged})
+		}
 		if x.Item > 0 {
 			e := l.entriesOf(x.Index)[x.Item-1]
 			do.Item, do.ItemOf, do.ItemField = e.N, e.Blob, e.Field

@@ -218,7 +218,11 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 	case *pawl.InspectWorkspace:
 		return &pawl.WorkspaceInspected{Effect: f.ID}, time.Second
 	case *pawl.ResetWorkspace:
-		return &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}, time.Second
+		b := &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}
+		if do.Diff {
+			b.Diff = blobOf("what was removed")
+		}
+		return b, time.Second
 	case *pawl.CloseWorkspace:
 		return &pawl.WorkspaceClosed{Effect: f.ID}, time.Second
 	case *pawl.Commit:

@@ -44,7 +44,7 @@ func (d *draft) restoreWorktree(l *Loop) bool {
 		return true
 	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !isTeardownWait(f) }): // effects in flight end first
 	case w.Restore:
-		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
+		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset"), Diff: w.Lost})
 	default:
 		do := &pawl.InspectWorkspace{}
 		if w.Continues {

@@ -189,8 +189,15 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		if do.Detached {
 			reset = r.Spaces.Show
 		}
+		var diff pawl.Hash
+		if do.Diff {
+			var err error
+			if diff, err = r.removed(ctx, job, do.Commit, a); err != nil {
+				return nil, err
+			}
+		}
 		st, err := reset(ctx, job.Workspace, do.Commit, do.Salvage)
-		return &pawl.WorkspaceReset{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage}, err
+		return &pawl.WorkspaceReset{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage, Diff: diff}, err
 	case *pawl.CloseWorkspace:
 		if err := r.Rooms.Leave(job.Run, job.Workspace); err != nil {
 			return nil, err
@@ -344,4 +351,26 @@ func decode(ctx context.Context, job driver.Job, what string, h pawl.Hash, into 
 		return pawl.Errorf(pawl.CodeDamaged, "read %s: %w", what, err)
 	}
 	return nil
+}
+
+// maxRemoved bounds the diff of what a reset removes, in bytes.
+const maxRemoved = 256 << 10
+
+// removed keeps the diff of a worktree against the commit that it is about to be reset to, and returns
+// its hash; zero = there is no difference.
+func (r *Runner) removed(ctx context.Context, job driver.Job, to pawl.CommitHash, a *answer) (pawl.Hash, error) {
+	found, err := r.Spaces.Tree(ctx, job.Workspace)
+	if err != nil {
+		return pawl.Hash{}, fmt.Errorf("look at what the reset removes: %w", err)
+	}
+	commit, err := r.Spaces.Snapshot(ctx, found.Tree)
+	if err != nil {
+		return pawl.Hash{}, fmt.Errorf("keep what the reset removes: %w", err)
+	}
+	diff, err := r.Spaces.Diff(ctx, to, commit)
+	if err != nil {
+		return pawl.Hash{}, fmt.Errorf("compare what the reset removes: %w", err)
+	}
+	hash, _ := a.text(brief.Cut(string(diff), maxRemoved))
+	return hash, nil
 }

@@ -45,8 +45,17 @@ func TestWorktrees(t *testing.T) {
 		t.Errorf("nothing was changed, and committed was %+v", empty)
 	}
 	MustWrite(t, w.dir("rest.txt"), "not committed")
-	reset := must[*pawl.WorkspaceReset](t, w, &pawl.ResetWorkspace{Commit: w.base, Salvage: "refs/pawl/salvage/1"})
-	if reset.Head != w.base || reset.Tree != opened.Tree || reset.Salvage != "refs/pawl/salvage/1" {
+	reset := must[*pawl.WorkspaceReset](t, w, &pawl.ResetWorkspace{Commit: done.Commit, Salvage: "refs/pawl/salvage/0", Diff: true})
+	if diff := w.MustBlob(t, reset.Diff); !strings.Contains(diff, "+not committed\n") || strings.Contains(diff, "lib/a.go") {
+		t.Errorf("what the reset removes is %q", diff)
+	}
+	reset = must[*pawl.WorkspaceReset](t, w, &pawl.ResetWorkspace{Commit: done.Commit, Salvage: "refs/pawl/salvage/0", Diff: true})
+	if !reset.Diff.IsZero() {
+		t.Errorf("a reset that removes nothing has the diff %q", w.MustBlob(t, reset.Diff))
+	}
+	MustWrite(t, w.dir("rest.txt"), "not committed")
+	reset = must[*pawl.WorkspaceReset](t, w, &pawl.ResetWorkspace{Commit: w.base, Salvage: "refs/pawl/salvage/1"})
+	if reset.Head != w.base || reset.Tree != opened.Tree || reset.Salvage != "refs/pawl/salvage/1" || !reset.Diff.IsZero() {
 		t.Errorf("reset %+v", reset)
 	}
 	dir := w.dir()

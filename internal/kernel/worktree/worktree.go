@@ -24,6 +24,9 @@ type State struct {
 	// Continues reports that the coding agent that was writing when a driver died can continue its
 	// session, so that what it has written stays.
 	Continues bool
+	// Lost reports that a coding agent's turn was lost, so that what it has written is removed, and told
+	// to the agent that starts again.
+	Lost bool
 
 	Furnished string // the key of the preparation whose files are in it; empty = none, or not known
 	Rested    bool   // the wait after a failure is over
@@ -162,7 +165,7 @@ func (w *State) IsSound() bool { return !w.Unsure && !w.Verify && !w.Restore }
 func (w *State) Inspected(tree pawl.TreeHash) {
 	w.Restore = w.Restore || w.Verify && !w.Continues && (w.Unsure || tree != w.Tree)
 	w.Wrote(tree)
-	w.Verify, w.Unsure, w.Continues = false, false, false
+	w.Verify, w.Unsure, w.Continues, w.Lost = false, false, false, w.Lost && w.Restore
 }
 
 // Wrote records the tree after a call that may have written. Another tree makes the worktree dirty.
@@ -177,5 +180,5 @@ func (w *State) IsAt(tree pawl.TreeHash) { w.Tree, w.Dirty = tree, false }
 // Forget records that there is nothing to inspect or reset, as when the worktree was opened or
 // closed.
 func (w *State) Forget() {
-	w.Restore, w.Verify, w.Unsure, w.Continues = false, false, false, false
+	w.Restore, w.Verify, w.Unsure, w.Continues, w.Lost = false, false, false, false, false
 }
