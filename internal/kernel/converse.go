@@ -137,7 +137,7 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 
 // callAgent requests a turn of a coding agent, if the session's limits and the budget have room for it.
 func (d *draft) callAgent(l *Loop, x *session.Session, model *pawl.ModelChoice) {
-	limits := d.s.Settings.Session.Filled()
+	limits := x.Limits(d.s.Settings.Session)
 	if n, over := x.OverLimit(limits); over {
 		d.act(l, x, &n)
 		return
