@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"pawl/internal/sandbox/helper"
 )
 
 // memoryPace is the time between two looks at the memory of processes.
@@ -50,11 +52,11 @@ func watchMemory() (end func() (helpers, growth int64)) {
 	}
 }
 
-// isHelper reports whether a process of this name is one that Pawl starts around commands: bubblewrap,
-// its helper, or this program, which takes the helper's place and relays to sockets.
+// isHelper reports whether a process of this name is one that Pawl starts around commands: the holder of a
+// room, which is pawl-helper or this program under the name exe, bubblewrap, or what confines commands and
+// relays to sockets in the room.
 func isHelper(name string) bool {
-	own := filepath.Base(os.Args[0])
-	return slices.Contains([]string{"bwrap", "pawl-helper", own[:min(len(own), 15)]}, name)
+	return slices.Contains([]string{"pawl-helper", "exe", "bwrap", strings.TrimPrefix(helper.Enter, "/")}, name)
 }
 
 // resident returns the memory of a process and its name, as a file of /proc tells them.
