@@ -30,6 +30,8 @@ type SessionStarted struct {
 	Try     int           `json:"try"`            // of the step, from 1
 	Vote    int           `json:"vote,omitempty"` // of a review with several, from 1
 	Item    int           `json:"item,omitempty"` // of a step that runs for each entry of a list, from 1
+	// Cap is what the recipe lets a session of a coding agent use.
+	Cap SessionCap `json:"session_limit,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -45,6 +47,12 @@ func (b *SessionStarted) fields(c *coder) {
 	num(c, 7, &b.Try)
 	num(c, 8, &b.Vote)
 	num(c, 9, &b.Item)
+	sub(c, 10, b.Cap.fields)
+}
+
+func (l *SessionCap) fields(c *coder) {
+	num(c, 1, &l.Money)
+	num(c, 2, &l.Tokens)
 }
 
 // PromptAssembled answers [AssemblePrompt].

@@ -153,6 +153,8 @@ type Step struct {
 	Required bool `json:"required,omitempty"`
 	// Turns is the cap on model calls; zero means 20.
 	Turns int `json:"turns,omitempty"`
+	// Cap is what a session of a coding agent may use.
+	Cap SessionCap `json:"session_limit,omitzero"`
 	// TurnCap says what follows when the session reaches that cap.
 	TurnCap TurnCap `json:"turn_cap,omitempty"`
 	// NoReminder leaves out the reminder after each batch of tool results.
@@ -174,6 +176,13 @@ type Step struct {
 	Limits []ToolLimit `json:"limits,omitempty"`
 	// Check is something the harness looks at itself, and the decision it demands.
 	Check *Check `json:"check,omitempty"`
+}
+
+// SessionCap is what a session of a coding agent may use, at list prices. A field that is zero leaves it
+// to [Settings.Session].
+type SessionCap struct {
+	Money  Micros `json:"money,omitempty"`
+	Tokens int64  `json:"tokens,omitempty"`
 }
 
 // TurnCap is what follows when a session has used all its turns without a result.
@@ -249,6 +258,8 @@ type Review struct {
 	Tier   int      `json:"tier"`
 	Output string   `json:"output"`
 	Turns  int      `json:"turns,omitempty"`
+	// Cap is what a session of a coding agent may use.
+	Cap SessionCap `json:"session_limit,omitzero"`
 	// Votes asks this many reviewers; unanimous decides, any split asks a human. Zero means one.
 	Votes int `json:"votes,omitempty"`
 	// Unfilled says what follows when no reviewer up to the strongest tier hands in a result.
@@ -301,6 +312,7 @@ type Council struct {
 	Propose string        `json:"propose"` // the prompt of a proposal
 	Ballot  string        `json:"ballot"`  // the prompt of a ballot
 	Turns   int           `json:"turns,omitempty"`
+	Cap     SessionCap    `json:"session_limit,omitzero"` // of a session of a coding agent
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Attempts is how many iterations follow a council before the ladder's Then.
 	Attempts int `json:"attempts"`

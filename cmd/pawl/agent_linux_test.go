@@ -53,6 +53,9 @@ func playTurn() error {
 		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"session_id":"s","api_error_status":400,"result":"Credit balance is too low"}`)
 		return nil
 	}
+	if strings.Contains(prompt, probePrompt) {
+		return answerProbe(prompt)
+	}
 	login := filepath.Join(os.Getenv("HOME"), ".claude/.credentials.json")
 	if strings.Contains(prompt, "log in") {
 		if err := refresh(login); err != nil {
@@ -97,6 +100,23 @@ func playTurn() error {
 		return err
 	}
 	return handIn("submit_result", `{"summary": "made it", "decision": "COMPLETE"}`)
+}
+
+// answerProbe answers as Claude Code does when it is asked for a word, or when its provider refuses.
+func answerProbe(prompt string) error {
+	if _, err := os.ReadDir("."); err != nil {
+		return err
+	}
+	if os.WriteFile("made", nil, 0o644) == nil {
+		return fmt.Errorf("the folder can be written to")
+	}
+	if err := ask("messages", prompt); err != nil {
+		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401 invalid x-api-key","session_id":"s","total_cost_usd":0,"usage":{}}`)
+		return nil
+	}
+	fmt.Println(`{"type":"assistant","message":{"id":"m","model":"fake","role":"assistant","content":[{"type":"text","text":"OK."}]},"session_id":"s"}`)
+	fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"OK.","session_id":"s","total_cost_usd":0.0123,"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":5},"modelUsage":{"fake":{"inputTokens":1000,"outputTokens":5,"costUSD":0.0123}}}`)
+	return nil
 }
 
 // refresh replaces the tokens of a login, as an agent does whose token has expired.
@@ -382,5 +402,41 @@ func TestAgentFallsBack(t *testing.T) {
 	}
 	if text := v.git(t, "show", "pawl/001-write-hello-txt-without-quota:hello.txt"); text != "hello" {
 		t.Errorf("hello.txt is %q", text)
+	}
+}
+
+// An agent that is probed answers in a room without a repository, through the gateway that adds the key.
+func TestProbeAgent(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	refuses, asked := false, 0
+	v := agentVictim(t, "unused", func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		if req.Header.Get("X-Api-Key") != "sk-real-key-of-the-user" || refuses {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	out, err := v.pawl("delegates", "claude-code", "--probe")
+	for _, want := range []string{
+		"pawl: asking for one answer of claude-code (key in $ANTHROPIC_API_KEY); each is stopped at $0.0500 or 100000 tokens, or after 2m0s\n",
+		"\nanswer     yes, haiku in ", " s for $0.0123\n",
+	} {
+		if err != nil || !strings.Contains(out, want) || asked != 1 {
+			t.Errorf("%v: asked %d times; there is no %q in\n%s", err, asked, want, out)
+		}
+	}
+	mu.Lock()
+	refuses = true
+	mu.Unlock()
+	out, err = v.pawl("delegates", "claude-code/opus", "--probe", "--json")
+	for _, want := range []string{`"answer_model": "opus"`, `"answer_problem": "access is refused (HTTP 401: API Error: 401 invalid x-api-key)"`, `"answer_hint": "check the key in $ANTHROPIC_API_KEY"`} {
+		if !strings.Contains(out, want) || err == nil {
+			t.Errorf("%v: there is no %s in\n%s", err, want, out)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "pawl-ask-*")); len(left) > 0 {
+		t.Errorf("there is still %q", left)
 	}
 }

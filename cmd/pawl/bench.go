@@ -21,6 +21,12 @@ func benchWorld() benchcmd.World {
 		if err != nil {
 			return nil, fmt.Errorf("find this program: %w", err)
 		}
-		return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress, Sections: sections, Times: times})
+		return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress, Sections: sections, Times: times, Delegation: delegation})
 	}}
+}
+
+// delegation is how turns of coding agents are made for a user with an environment.
+func delegation(environ []string) bench.Delegation {
+	m := &models{environs: newEnvirons(environ), version: version}
+	return bench.Delegation{Delegate: m.delegate, Serve: m.serveTools}
 }

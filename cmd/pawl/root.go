@@ -212,9 +212,13 @@ func serveWorld(app *cli.App) servecmd.World {
 
 // delegateWorld is how pawl delegates looks at agents.
 func delegateWorld(app *cli.App) delegates.World {
-	return delegates.World{Version: func(ctx context.Context, d configs.Delegate, program string) (string, error) {
-		return agentVersion(ctx, app, d, program)
-	}}
+	probes := newProber(app)
+	return delegates.World{
+		Version: func(ctx context.Context, d configs.Delegate, program string) (string, error) {
+			return agentVersion(ctx, app, d, program)
+		},
+		Probe: probes.probe,
+	}
 }
 
 // demoWorld is how pawl demo runs pawl and git.

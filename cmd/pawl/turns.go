@@ -53,8 +53,13 @@ func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelCh
 	if problem != nil {
 		return runner.Delegate{}, &pawl.ModelError{Kind: pawl.ModelAuth, Message: problem.Error(), Fix: problem.Hint, Unsent: true}
 	}
+	return m.paid(of, app, &d, purse, choice.Name), nil
+}
+
+// paid returns a coding agent for a run, given what pays for its turns and its model.
+func (m *models) paid(of runOf, app *cli.App, d *config.Delegate, purse config.Purse, model string) runner.Delegate {
 	program, token := resolved(app.Program(d.Command[0])), roomToken(of, purse.Account)
-	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: token, Model: choice.Name, Home: "{home}"})
+	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: token, Model: model, Home: "{home}"})
 	out := runner.Delegate{Model: setup.Model, Room: pawl.DelegateSpec{
 		Agent: strings.TrimSuffix(d.Name+"."+purse.Account.Key, "."), Hide: d.Hide, Programs: programFolders(program), Environ: setup.Environ,
 	}}
@@ -62,7 +67,7 @@ func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelCh
 		out.Room.Home = append(out.Room.Home, pawl.RoomFile{Path: f.Path, Data: []byte(f.Text)})
 	}
 	if purse.Kind == config.PurseLogin {
-		m.withLogin(&out, &d, purse)
+		m.withLogin(&out, d, purse)
 	} else {
 		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Key: func(ctx context.Context) (string, error) {
 			key, err := m.keys.Key(ctx, purse.Key, app.Environ)
@@ -70,8 +75,8 @@ func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelCh
 			return cmp.Or(key, "none"), err
 		}}
 	}
-	out.In = func(room pawl.DelegateRoom) pawl.Agent { return agentIn(room, &d, &setup, program) }
-	return out, nil
+	out.In = func(room pawl.DelegateRoom) pawl.Agent { return agentIn(room, d, &setup, program) }
+	return out
 }
 
 // agentIn returns an agent for an open room.

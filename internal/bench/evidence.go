@@ -17,6 +17,7 @@ import (
 	"pawl/internal/evidence"
 	"pawl/internal/evidence/corpus"
 	"pawl/internal/runner"
+	"pawl/internal/sandbox"
 	"pawl/internal/secret"
 )
 
@@ -215,7 +216,7 @@ func findIn(ctx context.Context, dir string, x *corpus.Entry, timeout time.Durat
 	if err := commitAll(ctx, base); err != nil {
 		return nil, err
 	}
-	e, stop, err := newEngine(ctx, base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x, timeout), func(r *runner.Runner) {
+	e, stop, err := newEngine(ctx, sandbox.Unconfined(), base, filepath.Join(dir, "state"), copier{candidate}, entryRun(x, timeout), func(r *runner.Runner) {
 		r.Rooms, r.Secrets = builtRooms{r.Rooms, goCache()}, foundSecrets
 	})
 	if err != nil {

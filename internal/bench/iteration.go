@@ -12,6 +12,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/egress"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
 	"pawl/internal/prompt"
@@ -47,7 +48,7 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	if err := layRepository(ctx, repo, files, 0); err != nil {
 		return Iteration{}, err
 	}
-	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"), prompter{}, oneAttempt())
+	e, closeAll, err := newEngine(ctx, sandbox.Unconfined(), repo, filepath.Join(dir, "state"), prompter{}, oneAttempt())
 	if err != nil {
 		return Iteration{}, err
 	}
@@ -142,9 +143,9 @@ func commitAll(ctx context.Context, dir string) error {
 	return nil
 }
 
-// newEngine joins the real parts, with a model of ours. Every run is of the spec, with a goal of its own; with
-// changes how effects are performed.
-func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec pawl.RunSpec, with ...func(*runner.Runner)) (*engine.Engine, func(), error) {
+// newEngine joins the real parts, with a model of ours. Every run is of the spec, with a goal of its own; box
+// confines commands, and with changes how effects are performed.
+func newEngine(ctx context.Context, box *sandbox.Box, repo, state string, model pawl.Model, spec pawl.RunSpec, with ...func(*runner.Runner)) (*engine.Engine, func(), error) {
 	found, err := gitworktree.Inspect(ctx, nil, repo)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +153,12 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the state folder: %w", err)
 	}
-	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: state})
+	var rooms *room.Rooms
+	opts := gitworktree.Options{Repository: found, State: state}
+	if box.Confined() {
+		opts.Owner, opts.Trees = box.Owner, func() pawl.Trees { return rooms }
+	}
+	spaces, err := gitworktree.New(ctx, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,10 +166,12 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec p
 	if err != nil {
 		return nil, nil, err
 	}
-	box := sandbox.Unconfined()
-	rooms := room.New(room.Options{
+	rooms = room.New(room.Options{
 		State: state, Enforcer: box, Visible: spaces.Visible,
 		Host: func(context.Context) room.Host { return room.NewHost(os.Environ(), "") },
+		Proxy: func(_ context.Context, out room.WayOut) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: out.Rules, Gateway: out.Gateway, Refused: out.Refused})
+		},
 	})
 	performer := &runner.Runner{
 		Model: func(context.Context, driver.Job, pawl.ModelChoice) (pawl.Model, error) { return model, nil },

@@ -12,6 +12,7 @@ import (
 	"pawl/internal/document/loopfolder"
 	"pawl/internal/engine"
 	"pawl/internal/project"
+	"pawl/internal/sandbox"
 	"pawl/internal/store/sqlite"
 	"pawl/internal/workspace/gitworktree"
 )
@@ -40,7 +41,7 @@ func (u *user) layProject(ctx context.Context, name string, files int) (project.
 // many events, and a model call that is not answered.
 func interrupt(ctx context.Context, p project.Project, runs, events int) error {
 	r := &reader{until: events, waiting: make(chan pawl.RunID, runs), seen: map[pawl.RunID]int{}}
-	e, closeAll, err := newEngine(ctx, p.Repo.Root, p.Dir, r, readersRun())
+	e, closeAll, err := newEngine(ctx, sandbox.Unconfined(), p.Repo.Root, p.Dir, r, readersRun())
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type Report struct {
 	Decide     []Decision  `json:"decide,omitempty"`
 	Iterations []Iteration `json:"iterations,omitempty"`
 	Rooms      *Rooms      `json:"rooms,omitempty"`
+	Delegates  *Delegates  `json:"delegates,omitempty"`
 	Start      *Start      `json:"start,omitempty"`
 	Idle       *Idle       `json:"idle,omitempty"`
 	List       *List       `json:"list,omitempty"`
@@ -49,6 +50,10 @@ const (
 	iterationRuns  = 21
 	roomFiles      = 13_000
 	roomOpens      = 5
+	delegateTimes  = 41
+	claudeTimes    = 15
+	delegateFiles  = 300
+	memoryRuns     = 7
 	starts         = 21
 	idleProjects   = 5
 	idleSettle     = 7 * time.Second
@@ -71,6 +76,9 @@ type Options struct {
 	Progress func(string)
 	Sections []string // what is measured, by name; none = everything but evidence
 	Times    int      // how often a command is run in each way; at least 1
+	// Delegation returns how turns of coding agents are made for a user with an environment; nil = they
+	// are not measured.
+	Delegation func(environ []string) Delegation
 }
 
 // section is one thing that can be measured by itself.
@@ -97,6 +105,9 @@ func sections() []section {
 		{name: "iteration", what: "the harness's part of an iteration", measure: measureIterations},
 		{name: "rooms", what: "confined commands beside plain bubblewrap", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Rooms)(MeasureRooms(ctx, o, o.Times, roomFiles, roomOpens))
+		}},
+		{name: "delegate", what: "sessions of coding agents beside their programs alone", measure: func(ctx context.Context, o Options, r *Report) error {
+			return into(&r.Delegates)(MeasureDelegates(ctx, o, delegateTimes, claudeTimes))
 		}},
 		{name: "list", what: fmt.Sprintf("listing %d stored runs", listRuns), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.List)(MeasureList(ctx, o, listRuns, listTimes))

@@ -49,6 +49,9 @@ func (r Report) alone(p printer) {
 	if o := r.Rooms; o != nil {
 		o.print(p)
 	}
+	if d := r.Delegates; d != nil {
+		d.print(p)
+	}
 	if s := r.Start; s != nil {
 		p("\nfrom when it is executed")
 		p("  %-38s %s", "pawl --help", s.Help)

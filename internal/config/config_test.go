@@ -59,6 +59,7 @@ func TestDefaults(t *testing.T) {
 	const d = pawl.Dollars
 	want := pawl.Settings{
 		Limits:    pawl.Limits{Money: 10 * d, Tokens: 5_000_000, Time: 8 * time.Hour},
+		Session:   pawl.SessionLimits{Money: 2 * d, Tokens: 2_000_000, Time: 45 * time.Minute, Silence: 5 * time.Minute, ToolTime: 15 * time.Minute},
 		Room:      pawl.RoomLimits{Processes: 4096, MemoryPercent: 80, FileSize: 10 << 30, Disk: 20 << 30, Files: 2_000_000},
 		Recording: pawl.RecordingLimits{MaxFile: 50_000_000, MaxNewFiles: 50_000, MaxNewBytes: 1_000_000_000},
 		Models: [3]pawl.ModelChoice{
@@ -637,6 +638,36 @@ func TestCacheSize(t *testing.T) {
 			if v.Key == "cache.size" && (v.Value != test.shown || v.Origin != test.origin) {
 				t.Errorf("%s: it is %s from %s, want %s from %s", name, v.Value, v.Origin, test.shown, test.origin)
 			}
+		}
+	}
+}
+
+// The limits of an agent's session come from all layers. A repository may lower them.
+func TestSessionLimits(t *testing.T) {
+	lower := repo(config.RepoFile, "limits: {session: {money_usd: 0.50, silence_ms: 60000}}\n")
+	user := MustWrite(t, "limits: {session: {tokens: 5000000, time_minutes: 90}}\n")
+	c := MustLoad(t, config.Sources{Repo: lower, UserFile: user, Env: []string{"PAWL_LIMITS_SESSION_TOOL_TIME_MS=3600000"}})
+	s, err := c.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pawl.SessionLimits{Money: 500_000, Tokens: 5_000_000, Time: 90 * time.Minute, Silence: time.Minute, ToolTime: time.Hour}
+	if diff := cmp.Diff(want, s.Session); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	got := map[string]string{}
+	for _, v := range c.Explain() {
+		got[v.Key] = v.Value + " | " + strings.Replace(v.Origin, user, "USER", 1)
+	}
+	for key, want := range map[string]string{
+		"limits.session.money_usd":    "0.50 | .pawl/config.yaml:1:31",
+		"limits.session.tokens":       "5000000 | USER:1:28",
+		"limits.session.time_minutes": "90 | USER:1:51",
+		"limits.session.silence_ms":   "60000 | .pawl/config.yaml:1:49",
+		"limits.session.tool_time_ms": "3600000 | $PAWL_LIMITS_SESSION_TOOL_TIME_MS",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %s, want %s", key, got[key], want)
 		}
 	}
 }

@@ -68,6 +68,12 @@ func (c *Config) excessive() error {
 	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
 	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
 	limit("prepare_timeout_ms", int64(c.values.prepareTime), int64(pawl.DefaultPrepareTime), milliseconds(pawl.DefaultPrepareTime))
+	session, longest := c.values.session, pawl.DefaultSessionLimits
+	limit("limits.session.money_usd", int64(session.Money), int64(longest.Money), longest.Money.String())
+	limit("limits.session.tokens", session.Tokens, longest.Tokens, fmt.Sprint(longest.Tokens))
+	limit("limits.session.time_minutes", int64(session.Time), int64(longest.Time), fmt.Sprint(int(longest.Time/time.Minute)))
+	limit("limits.session.silence_ms", int64(session.Silence), int64(longest.Silence), milliseconds(longest.Silence))
+	limit("limits.session.tool_time_ms", int64(session.ToolTime), int64(longest.ToolTime), milliseconds(longest.ToolTime))
 	room, most := &c.values.room, pawl.DefaultRoomLimits
 	limit("limits.room.processes", room.Processes, most.Processes, fmt.Sprint(most.Processes))
 	limit("limits.room.file_size", room.FileSize, most.FileSize, strictyaml.FormatSize(most.FileSize))

@@ -113,7 +113,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	v := &c.values
 	list := knownModels()
 	out := pawl.Settings{
-		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry, FallbackAfter: v.fallback,
+		Limits: v.limits, Session: v.session, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry, FallbackAfter: v.fallback,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, NoInstructions: v.instructions == "off", Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
 		Evidence: pawl.EvidenceMode(v.evidence), PathClasses: slices.Clone(v.classes), AllowPaths: slices.Clone(v.allowPaths),
@@ -306,6 +306,7 @@ func (c *Config) Explain() []Value {
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))
 	add("limits.iterations", number(v.limits.Iterations, recipes))
+	c.explainSession(add)
 	c.explainRoom(add)
 	add("retry.tries", strconv.Itoa(v.retry.Tries))
 	add("retry.first_ms", milliseconds(v.retry.First))
@@ -336,6 +337,15 @@ func (c *Config) Explain() []Value {
 	add("announce.allow_private", strconv.FormatBool(v.announce.to.AllowPrivate))
 	c.explainMachine(add)
 	return out
+}
+
+func (c *Config) explainSession(add func(key, value string)) {
+	l := c.values.session
+	add("limits.session.money_usd", strings.TrimPrefix(l.Money.String(), "$"))
+	add("limits.session.tokens", strconv.FormatInt(l.Tokens, 10))
+	add("limits.session.time_minutes", strconv.FormatInt(int64(l.Time/time.Minute), 10))
+	add("limits.session.silence_ms", milliseconds(l.Silence))
+	add("limits.session.tool_time_ms", milliseconds(l.ToolTime))
 }
 
 func (c *Config) explainRoom(add func(key, value string)) {

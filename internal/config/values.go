@@ -42,6 +42,7 @@ type values struct {
 	prepareTime time.Duration
 	egress      []string
 	limits      pawl.Limits
+	session     pawl.SessionLimits
 	retry       pawl.RetryPolicy
 	fallback    time.Duration // see [pawl.Settings.FallbackAfter]
 	haltOn      []string
@@ -139,6 +140,7 @@ func defaults() values {
 		providers:   known,
 		delegates:   builtinDelegates(),
 		limits:      pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
+		session:     pawl.DefaultSessionLimits,
 		room:        pawl.DefaultRoomLimits,
 		recording:   pawl.DefaultRecordingLimits,
 		retry:       pawl.DefaultRetry,
@@ -468,6 +470,22 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	v.limits.Time = time.Duration(minutes) * time.Minute
 	m.Key("iterations", "Iterations of the root loop or, if it splits the work, how many tasks may be started; by default the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
 	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
+	m.Key("session", "What each session of a coding agent may use. A repository may only lower it.").Map(v.sessionFields)
+}
+
+func (v *values) sessionFields(m *strictyaml.Map) {
+	l := &v.session
+	money := m.Key("money_usd", "Dollars at list prices, more than 0, whatever pays; by default 2. A recipe's `session_limit` wins.")
+	money.Dollars(&l.Money, 1_000_000)
+	if money.Given() && l.Money == 0 {
+		m.Problem("money_usd", "want more than 0 dollars")
+	}
+	tokens, minutes := int(l.Tokens), int(l.Time/time.Minute)
+	m.Key("tokens", "Tokens, including those read from a cache; by default 2000000. A recipe's `session_limit` wins.").Int(&tokens, 1, 1_000_000_000_000)
+	m.Key("time_minutes", "Minutes, if the recipe gives the session no time limit; by default 45.").Int(&minutes, 1, 1440)
+	l.Tokens, l.Time = int64(tokens), time.Duration(minutes)*time.Minute
+	m.Key("silence_ms", "How long the agent may send nothing while none of its tool calls is open; by default 5 minutes.").Time(&l.Silence, time.Millisecond, 24*hour)
+	m.Key("tool_time_ms", "How long it may send nothing while one is; by default 15 minutes.").Time(&l.ToolTime, time.Millisecond, 24*hour)
 }
 
 // Bounds of the sizes and numbers of files that rooms, recordings and caches may have.

@@ -301,7 +301,7 @@ func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	if try > 1 {
 		timeout *= 2
 	}
-	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try}
+	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Cap: st.Cap, Timeout: timeout, Try: try}
 }
 
 // maxStop bounds the reason why a run stops, in bytes.

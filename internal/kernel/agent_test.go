@@ -281,6 +281,32 @@ func TestAgentTimeout(t *testing.T) {
 	}
 }
 
+// A recipe's limit on a session wins over that of the settings.
+func TestRecipeCapsAgent(t *testing.T) {
+	w := agentRun(t, func(r *pawl.Recipe, set *pawl.Settings) {
+		set.Session = pawl.SessionLimits{Money: 500_000, Tokens: 700_000}
+		i := slices.IndexFunc(r.Kinds[0].Steps, func(s pawl.Step) bool { return s.Name == "implement" })
+		r.Kinds[0].Steps[i].Cap = pawl.SessionCap{Tokens: 90_000}
+		for i := range r.Kinds[0].Gates {
+			if review := r.Kinds[0].Gates[i].Review; review != nil {
+				review.Cap = pawl.SessionCap{Money: 30_000}
+			}
+		}
+	})
+	w.finish()
+	want := map[string][2]int64{"implement": {500_000, 90_000}, "requirements": {30_000, 700_000}}
+	for _, f := range requests[*pawl.CallModel](w) {
+		do := f.Do.(*pawl.CallModel)
+		if cap, ok := want[f.Place.Step]; ok && (int64(do.Reserved) != cap[0] || do.ReservedTokens != cap[1]) {
+			t.Errorf("a turn of %s reserves %s and %d tokens", f.Place.Step, do.Reserved, do.ReservedTokens)
+		}
+		delete(want, f.Place.Step)
+	}
+	if len(want) > 0 {
+		t.Errorf("there was no turn of %v", want)
+	}
+}
+
 // A turn that is lost is charged what it had used when it last told, and a tenth of its reservation
 // more. F-63
 func TestLostTurnsAreCharged(t *testing.T) {

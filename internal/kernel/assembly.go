@@ -217,7 +217,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	default:
 		place := l.place("batch-review")
 		place.Role, place.Tier = rv.Role, tier
-		d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForBatch, Place: place, Turns: rv.Turns, Item: b.N})
+		d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForBatch, Place: place, Turns: rv.Turns, Cap: rv.Cap, Item: b.N})
 	}
 }
 

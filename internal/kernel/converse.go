@@ -143,7 +143,7 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 
 // callAgent requests a turn of a coding agent, if the session's limits and the budget have room for it.
 func (d *draft) callAgent(l *Loop, x *session.Session, choice int) {
-	limits := d.s.Settings.Session.Filled()
+	limits := x.Limits(d.s.Settings.Session)
 	if n, over := x.OverLimit(limits); over {
 		d.act(l, x, &n)
 		return

@@ -87,5 +87,5 @@ func (d *draft) seat(l *Loop, p pawl.SessionPurpose, i int) {
 	spec := l.Kind.Ladder.Council
 	place := l.place("council")
 	place.Role, place.Lens, place.Tier = string(p), spec.Lenses[i].Name, spec.Tier
-	d.startSession(l, pawl.SessionStarted{Purpose: p, Place: place, Index: i, Turns: spec.Turns, Timeout: spec.Timeout})
+	d.startSession(l, pawl.SessionStarted{Purpose: p, Place: place, Index: i, Turns: spec.Turns, Cap: spec.Cap, Timeout: spec.Timeout})
 }

@@ -33,7 +33,7 @@ func (d *draft) extract(l *Loop) bool {
 	if st.Tier > 0 {
 		place.Tier = st.Tier
 	}
-	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForExtract, Place: place, Turns: st.Turns, Timeout: st.Timeout})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForExtract, Place: place, Turns: st.Turns, Cap: st.Cap, Timeout: st.Timeout})
 	return true
 }
 

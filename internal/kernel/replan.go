@@ -163,7 +163,7 @@ func (d *draft) startReplan(l *Loop) {
 	st := l.flow.Steps[i]
 	place := l.place("replan")
 	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, ladder.Top)
-	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Timeout: st.Timeout})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Cap: st.Cap, Timeout: st.Timeout})
 }
 
 // endReplan records what the session handed in. After a session that failed, the plan stays as it

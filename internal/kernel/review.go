@@ -50,7 +50,7 @@ func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 	if vote > 0 {
 		place.Lens = fmt.Sprintf("vote %d", vote)
 	}
-	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReview, Place: place, Index: stage, Turns: st.Review.Turns, Timeout: st.Timeout, Vote: vote})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReview, Place: place, Index: stage, Turns: st.Review.Turns, Cap: st.Review.Cap, Timeout: st.Timeout, Vote: vote})
 }
 
 func (d *draft) countVotes(l *Loop, st *pawl.Stage) {

@@ -83,6 +83,18 @@ func given(is bool, text string) string {
 
 func limit(d time.Duration) string { return given(d > 0, "at most "+d.String()) }
 
+// sessionCap says what a session of a coding agent may use.
+func sessionCap(c pawl.SessionCap) string {
+	var out []string
+	if c.Money > 0 {
+		out = append(out, c.Money.String())
+	}
+	if c.Tokens > 0 {
+		out = append(out, strconv.FormatInt(c.Tokens, 10)+" tokens")
+	}
+	return given(len(out) > 0, "at most "+strings.Join(out, " and ")+" for a coding agent")
+}
+
 func (e *explainer) kind(k *pawl.LoopKind) {
 	e.line(0, "\n%s (%s)", k.Name, parts(
 		given(k.Name == e.r.Start, "the root loop"),
@@ -175,7 +187,7 @@ func (e *explainer) session(s *pawl.Step) string {
 		submits(s), check(s.Check), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
 		given(s.Questions, "may ask a person"),
 		given(s.Memory != nil, memory(s.Memory)),
-		fmt.Sprintf("%d turns", orDefault(s.Turns)), given(s.TurnCap == pawl.TurnCapJudge, "judged by the gates when they are used up"), limit(s.Timeout))
+		fmt.Sprintf("%d turns", orDefault(s.Turns)), given(s.TurnCap == pawl.TurnCapJudge, "judged by the gates when they are used up"), limit(s.Timeout), sessionCap(s.Cap))
 }
 
 func limits(list []pawl.ToolLimit) string {

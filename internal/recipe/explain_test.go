@@ -23,7 +23,7 @@ func whole() pawl.Recipe {
 			Steps: []pawl.Step{
 				{Name: "assess", Role: "assess", First: true, Output: "assessment", Required: true},
 				{Name: "talk", When: &pawl.When{Decision: []string{"TALK", "ASK"}}, Repeat: &pawl.Repeat{Max: 1, Until: []string{"DONE", "ENOUGH"}, OnMax: "ask", Steps: []pawl.Step{
-					{Name: "ask", Role: "asker", Tier: 1, Turns: 7, Timeout: time.Minute, Output: "decision", Questions: true, Append: true},
+					{Name: "ask", Role: "asker", Tier: 1, Turns: 7, Timeout: time.Minute, Cap: pawl.SessionCap{Money: 500_000, Tokens: 300_000}, Output: "decision", Questions: true, Append: true},
 					{Name: "note", Role: "note", ForEach: "ask.decisions", Parallel: 4, Memory: &pawl.Memory{Select: "relevant"}},
 					{Name: "one", Role: "one", ForEach: "ask.decisions", When: &pawl.When{Tier: []int{1, 2}}},
 				}}},
@@ -75,7 +75,7 @@ top (the root loop, at most 1 iteration, at most 1 active at once, priority 1)
   steps:
     1. assess: on the loop's tier, in the first iteration only, must submit assessment, 20 turns
     2. talk: at most 1 round until DONE or ENOUGH, then ask a person, only after TALK or ASK
-      1. ask: asker, on fast, submits decision, collected over rounds, may ask a person, 7 turns, at most 1m0s
+      1. ask: asker, on fast, submits decision, collected over rounds, may ask a person, 7 turns, at most 1m0s, at most $0.50 and 300000 tokens for a coding agent
       2. note: on the loop's tier, for each of ask.decisions, 4 at a time, relevant memory, 20 turns
       3. one: on the loop's tier, only on fast or medium, for each of ask.decisions, 1 at a time, 20 turns
     3. plan: on large, tools read grep, read at most 1 time, grep at most 2 times, must submit plan, which must decide SPLIT if the harness sees many steps, kept over iterations, 20 turns

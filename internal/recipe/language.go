@@ -76,6 +76,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 		m.Need("demands", "The decision. An agent that decides otherwise is asked again and shown the signs; then the check decides.").Match(&c.Demands, decisionPattern, aDecision)
 	})
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&s.Turns, 1, 200)
+	readCap(m, &s.Cap)
 	m.Key("turn_cap", "What follows when that limit is reached: the attempt fails, or the gates judge what was made; by default `fail`.").Word((*string)(&s.TurnCap), "fail", "judge")
 	var reminder = !s.NoReminder
 	m.Key("reminder", "Whether the agent is reminded of its task, with goal and description whole, after each batch of tool results; by default yes.").Bool(&reminder)
@@ -100,6 +101,26 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 		s.Prompt = s.Name + ".md"
 	}
 }
+
+// readCap reads what a session of a coding agent may use.
+func readCap(m *strictyaml.Map, c *pawl.SessionCap) {
+	m.Key("session_limit", "What a session may use if a coding agent holds it, at list prices; by default what the setting `limits.session` says.").Map(func(m *strictyaml.Map) {
+		money := m.Key("money_usd", "Dollars, more than 0.")
+		money.Dollars(&c.Money, maxSessionDollars)
+		if money.Given() && c.Money == 0 {
+			m.Problem("money_usd", "want more than 0 dollars")
+		}
+		tokens := int(c.Tokens)
+		m.Key("tokens", "Tokens, including those read from a cache.").Int(&tokens, 1, maxSessionTokens)
+		c.Tokens = int64(tokens)
+	})
+}
+
+// What a recipe may let a session use at most.
+const (
+	maxSessionDollars = 1_000_000
+	maxSessionTokens  = 1_000_000_000_000
+)
 
 func prompt(f *strictyaml.Field, v *string) {
 	f.Match(v, `^[a-z0-9][a-z0-9_-]{0,63}\.md$`, "a file name such as plan.md")
@@ -183,6 +204,7 @@ func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	m.Need("tier", "The reviewer's tier.").Int(&r.Tier, 1, 3)
 	m.Key("output", "What the reviewer hands in: `verdict` for the review of a gate, `batch` for the judge of a group. It may be left out.").Word(&r.Output, "verdict", "batch")
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&r.Turns, 1, 200)
+	readCap(m, &r.Cap)
 	m.Key("votes", "How many reviewers judge independently: if they agree, that decides; otherwise a person is asked. By default 1.").Int(&r.Votes, 1, 9)
 	r.Unfilled = pawl.Unfilled(orElse(string(r.Unfilled), string(pawl.UnfilledAsk)))
 	m.Key("unfilled", "What follows if no reviewer hands in a result, each one a tier stronger than the one before: a person is asked, or it counts as a failure of the work; by default `ask`.").Word((*string)(&r.Unfilled), "ask", "fail")
@@ -209,6 +231,7 @@ func readCouncil(m *strictyaml.Map, c *pawl.Council) {
 	prompt(m.Key("propose", "The prompt template of a proposal; by default `propose.md`."), &c.Propose)
 	prompt(m.Key("ballot", "The prompt template of a ballot; by default `ballot.md`."), &c.Ballot)
 	m.Key("turns", "The limit on a session's model calls; by default 20.").Int(&c.Turns, 1, 200)
+	readCap(m, &c.Cap)
 	m.Key("timeout_ms", "The time limit of a session.").Time(&c.Timeout, time.Millisecond, 24*hour)
 	m.Need("attempts", "How many iterations follow a council before the ladder's `then`.").Int(&c.Attempts, 1, 100)
 }

@@ -234,6 +234,7 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 	c.toolList(path+".tools", s.Tools)
 	c.between(path+".tier", s.Tier, 0, 3)
 	c.between(path+".turns", s.Turns, 0, 200)
+	c.cap(path+".session_limit", s.Cap)
 	if s.Timeout < 0 {
 		c.bad(path+".timeout_ms", "is negative")
 	}
@@ -358,6 +359,14 @@ func (c *kindChecker) toolList(path string, list []string) {
 	for i, tool := range list {
 		c.known(at(path, i), "tool", tool, tools)
 	}
+}
+
+// cap checks what a session of a coding agent may use.
+func (c *kindChecker) cap(path string, l pawl.SessionCap) {
+	if l.Money < 0 || l.Money > maxSessionDollars*pawl.Dollars {
+		c.bad(path+".money_usd", "is %s, and must be from 0 to %d dollars", l.Money, maxSessionDollars)
+	}
+	c.between(path+".tokens", int(l.Tokens), 0, maxSessionTokens)
 }
 
 func (c *kindChecker) group(path string, s *pawl.Step, inGroup bool) {

@@ -87,6 +87,7 @@ func (c *kindChecker) review(path string, r *pawl.Review, output string) {
 	c.toolList(path+".tools", r.Tools)
 	c.between(path+".tier", r.Tier, 1, 3)
 	c.between(path+".turns", r.Turns, 0, 200)
+	c.cap(path+".session_limit", r.Cap)
 	c.between(path+".votes", r.Votes, 0, 9)
 	c.known(path+".output", "output of this review", r.Output, []string{output})
 }
@@ -120,6 +121,7 @@ func (c *kindChecker) council(path string, v *pawl.Council) {
 	c.between(path+".tier", v.Tier, 1, 3)
 	c.between(path+".attempts", v.Attempts, 1, 100)
 	c.between(path+".turns", v.Turns, 0, 200)
+	c.cap(path+".session_limit", v.Cap)
 	c.toolList(path+".tools", v.Tools)
 	if v.Propose == "" || v.Ballot == "" {
 		c.bad(path, "a council needs the prompts propose and ballot")

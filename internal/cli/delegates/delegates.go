@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -24,15 +25,35 @@ type World struct {
 	// Version runs the program of an agent and returns the version that it prints; empty if it prints
 	// none.
 	Version func(ctx context.Context, d config.Delegate, program string) (string, error)
-	// Probe makes an agent answer once. Nil means that agents cannot be probed.
-	Probe func(ctx context.Context, name string) error
+	// Probe has an agent answer once, within the limits of a probe. An empty model is one that the user
+	// has chosen for the agent, or else a cheap one. It is called concurrently.
+	Probe func(ctx context.Context, d config.Delegate, model string) (Answer, error)
+}
+
+// The limits of a probe. Money and tokens are checked after each of the agent's model calls.
+const (
+	ProbeMoney  = 5 * pawl.Dollars / 100
+	ProbeTokens = 100_000
+	ProbeTime   = 2 * time.Minute
+)
+
+// probes is the number of agents that are asked at once: some take hundreds of megabytes.
+const probes = 3
+
+// Answer is what the answer of an agent took.
+type Answer struct {
+	Model string
+	Took  time.Duration
+	Cost  pawl.Micros // 0 if a plan pays
+	// CostGuess reports that the model's price is not known, and that of the dearest model was taken.
+	CostGuess bool
 }
 
 // New is the command.
 func New(app *cli.App, world World) *cobra.Command {
 	var probe bool
 	c := &cobra.Command{
-		Use:   "delegates [NAME]",
+		Use:   "delegates [NAME[/MODEL]]",
 		Short: "List the coding agents that are installed, and what pays for them",
 		Long: `Delegates lists the coding agents that Pawl can use as providers of models, such
 as --model claude-code/sonnet: whether the program is on PATH, its version, and
@@ -41,15 +62,21 @@ Pawl was not tested with. Your own config file can change and add agents, under
 delegates.
 
 To read a version, Pawl runs the program with an empty home and without your
-keys. With --probe it asks each agent that is installed, or the named one, to
-answer once. That uses your plan or your key.
+keys. With --probe it asks each agent that is installed and paid for, or the
+named one, to answer with one word. This uses your plan or your key: an agent
+is stopped when it has used $0.05 or 100,000 tokens, or after 2 minutes. It
+works in a room over an empty folder, as in a run. Unless you name a model, it
+is the cheapest that you have chosen for the agent, or else the agent's own
+choice or cheapest.
 
 With --json it is a list of objects: name, title, program (a path), version,
-known_version, purse, problem (why nothing pays), answers and answer_problem
-(with --probe), and agent (the whole entry).
+known_version, purse, problem (why nothing pays), and agent (the whole entry).
+With --probe: answers, answer_model, answer_ms, answer_cost (in millionths of a
+dollar), answer_cost_guess (the price is that of the dearest model that is
+known), answer_problem and answer_hint.
 
 ` + cli.ExitCodes,
-		Example: "  pawl delegates\n  pawl delegates codex --probe\n  pawl delegates --json | jq -r '.[] | select(.purse) | .name'",
+		Example: "  pawl delegates\n  pawl delegates codex --probe\n  pawl delegates opencode/gpt-6-luna --probe\n  pawl delegates --json | jq -r '.[] | select(.purse) | .name'",
 		Args:    cli.Args(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return names(app), cobra.ShellCompDirectiveNoFileComp
@@ -58,11 +85,17 @@ known_version, purse, problem (why nothing pays), answers and answer_problem
 			if probe && world.Probe == nil {
 				return pawl.Errorf(pawl.CodeUnavailable, "--probe is not available in this build").WithHint("pawl delegates shows what is installed; a run shows whether it answers")
 			}
-			list, err := chosen(app, args)
+			list, model, err := chosen(app, args)
 			if err != nil {
 				return err
 			}
-			found := look(cmd.Context(), app, world, list, probe)
+			if model != "" && !probe {
+				return pawl.Errorf(pawl.CodeInvalid, "%s: a model is only used with --probe", args[0]).WithHint("add --probe, or leave out the model")
+			}
+			found := look(cmd.Context(), app, world, list)
+			if probe {
+				askAll(cmd.Context(), app, world, found, model)
+			}
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
@@ -93,9 +126,15 @@ type Status struct {
 	Purse   config.PurseKind `json:"purse,omitempty"`
 	Problem string           `json:"problem,omitempty"`
 	// Answers reports whether it answered, and AnswerProblem why not. Only if it was asked.
-	Answers       bool            `json:"answers,omitempty"`
-	AnswerProblem string          `json:"answer_problem,omitempty"`
-	Agent         config.Delegate `json:"agent"`
+	Answers       bool        `json:"answers,omitempty"`
+	AnswerModel   string      `json:"answer_model,omitempty"`
+	AnswerMS      int64       `json:"answer_ms,omitempty"`
+	AnswerCost    pawl.Micros `json:"answer_cost,omitempty"`
+	CostGuess     bool        `json:"answer_cost_guess,omitempty"`
+	AnswerProblem string      `json:"answer_problem,omitempty"`
+	AnswerHint    string      `json:"answer_hint,omitempty"` // what to do about it
+
+	Agent config.Delegate `json:"agent"`
 
 	pays, hint string // for people
 }
@@ -116,21 +155,25 @@ func names(app *cli.App) []string {
 	return out
 }
 
-// chosen returns the agents to list.
-func chosen(app *cli.App, args []string) ([]config.Delegate, error) {
+// chosen returns the agents to list, and the model that is named with one.
+func chosen(app *cli.App, args []string) (list []config.Delegate, model string, err error) {
 	cfg, err := load(app)
 	if err != nil || len(args) == 0 {
-		return cfg.Delegates(), err
+		return cfg.Delegates(), "", err
 	}
-	d, ok := cfg.Delegate(args[0])
-	if !ok {
-		return nil, pawl.Errorf(pawl.CodeNotFound, "there is no coding agent %q", args[0]).WithHint("known: %s", strings.Join(names(app), ", "))
+	name, model, named := strings.Cut(args[0], "/")
+	d, ok := cfg.Delegate(name)
+	switch {
+	case !ok:
+		return nil, "", pawl.Errorf(pawl.CodeNotFound, "there is no coding agent %q", name).WithHint("known: %s", strings.Join(names(app), ", "))
+	case named && model == "":
+		return nil, "", pawl.Errorf(pawl.CodeInvalid, "%q names no model", args[0]).WithHint("want NAME or NAME/MODEL, such as %s/%s", name, config.DefaultModel)
 	}
-	return []config.Delegate{d}, nil
+	return []config.Delegate{d}, model, nil
 }
 
 // look finds out what is installed. Versions are read at once, because programs may start slowly.
-func look(ctx context.Context, app *cli.App, world World, list []config.Delegate, probe bool) []Status {
+func look(ctx context.Context, app *cli.App, world World, list []config.Delegate) []Status {
 	out := make([]Status, len(list))
 	var wait sync.WaitGroup
 	for i, d := range list {
@@ -151,18 +194,55 @@ func look(ctx context.Context, app *cli.App, world World, list []config.Delegate
 		})
 	}
 	wait.Wait()
-	for i := range out {
-		s := &out[i]
-		if !probe || s.Program == "" || s.Purse == "" || ctx.Err() != nil {
-			continue
-		}
-		if err := world.Probe(ctx, s.Name); err != nil {
-			s.AnswerProblem = err.Error()
-		} else {
-			s.Answers = true
+	return out
+}
+
+// canAsk reports whether an agent can be asked to answer.
+func (s *Status) canAsk() bool { return s.Program != "" && s.Purse != "" }
+
+// askAll asks all agents that can be asked to answer, a few at once. It says first what that costs, and
+// each answer as it comes.
+func askAll(ctx context.Context, app *cli.App, world World, found []Status, model string) {
+	var asked []string
+	for i := range found {
+		if found[i].canAsk() {
+			asked = append(asked, found[i].Name+" ("+found[i].pays+")")
 		}
 	}
-	return out
+	if len(asked) == 0 {
+		return
+	}
+	app.Notef("asking for one answer of %s; each is stopped at %s or %d tokens, or after %s", strings.Join(asked, ", "), ProbeMoney, ProbeTokens, ProbeTime)
+	answered := make(chan *Status)
+	free := make(chan struct{}, probes)
+	for i := range found {
+		s := &found[i]
+		if !s.canAsk() {
+			continue
+		}
+		go func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			s.ask(ctx, world, model)
+			answered <- s
+		}()
+	}
+	for range asked {
+		s := <-answered
+		app.Notef("%s: %s", s.Name, answer(s))
+	}
+}
+
+// ask has the agent answer once.
+func (s *Status) ask(ctx context.Context, world World, model string) {
+	if ctx.Err() != nil {
+		return
+	}
+	a, err := world.Probe(ctx, s.Agent, model)
+	s.AnswerModel, s.AnswerMS, s.AnswerCost, s.CostGuess = a.Model, a.Took.Milliseconds(), a.Cost, a.CostGuess
+	if s.Answers = err == nil; !s.Answers {
+		s.AnswerProblem, s.AnswerHint = err.Error(), hint(err)
+	}
 }
 
 func show(app *cli.App, found []Status, probe, one bool) error {
@@ -185,7 +265,7 @@ func show(app *cli.App, found []Status, probe, one bool) error {
 				strange = true
 			}
 		}
-		if probe && s.Program != "" {
+		if probe {
 			row[3] = answer(s)
 		}
 		for i := range row {
@@ -213,20 +293,38 @@ func show(app *cli.App, found []Status, probe, one bool) error {
 		}
 		app.Printf("%s\n", line)
 	}
+	for i := range found {
+		if s := &found[i]; s.AnswerProblem != "" {
+			app.Printf("\n%s\n", plain.Line(fmt.Sprintf("%s did not answer: %s", s.Name, s.AnswerProblem), 0))
+			if s.AnswerHint != "" {
+				app.Printf("  %s\n", plain.Line(s.AnswerHint, 0))
+			}
+		}
+	}
 	if strange {
 		app.Printf("\n* Pawl was not tested with this version.\n")
 	}
 	return nil
 }
 
+// answer says in a few words whether an agent answered.
 func answer(s *Status) string {
 	switch {
-	case s.Answers:
-		return "yes"
+	case s.Program == "":
+		return "–"
 	case s.Purse == "":
 		return "not asked: nothing pays"
+	case !s.Answers:
+		return "no"
 	}
-	return "no: " + s.AnswerProblem
+	out := fmt.Sprintf("yes, %s in %.1f s", s.AnswerModel, float64(s.AnswerMS)/1000)
+	switch {
+	case s.AnswerCost > 0 && s.CostGuess:
+		out += " for at most " + s.AnswerCost.String() + " (the model's price is not known)"
+	case s.AnswerCost > 0:
+		out += " for " + s.AnswerCost.String()
+	}
+	return out
 }
 
 // details shows one agent.
@@ -250,6 +348,8 @@ func details(app *cli.App, s *Status, probe bool) {
 	line("", s.hint)
 	if probe && s.Program != "" {
 		line("answer", answer(s))
+		line("", s.AnswerProblem)
+		line("", s.AnswerHint)
 	}
 	if s.Agent.Tiers != [3]string{} {
 		line("models", s.Name+"/"+strings.Join(distinct(s.Agent.Tiers[:]), ", "+s.Name+"/"))

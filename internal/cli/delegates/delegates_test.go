@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,24 +147,56 @@ func TestProbe(t *testing.T) {
 	if got, code := b.run(t, "--probe"); code != cli.ExitUnavailable || !strings.Contains(got, "--probe is not available") {
 		t.Errorf("exit code %d: %s", code, got)
 	}
-	b.world.Probe = func(_ context.Context, name string) error {
-		b.asked = append(b.asked, name)
-		if name == "codex" {
-			return pawl.Errorf(pawl.CodeUnavailable, "no answer")
+	var mu sync.Mutex
+	b.world.Probe = func(_ context.Context, d config.Delegate, model string) (Answer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		b.asked = append(b.asked, d.Name+"/"+model)
+		if d.Name == "codex" {
+			return Answer{Model: "default", Took: time.Second}, pawl.Errorf(pawl.CodeUnavailable, "access is refused").WithHint("check the key")
 		}
-		return nil
+		return Answer{Model: "haiku", Took: 1230 * time.Millisecond, Cost: 3100}, nil
 	}
 	got, code := b.run(t, "--probe")
-	for _, want := range []string{"login                   yes\n", "key in $OPENAI_API_KEY  no: no answer\n", "none                    not asked: nothing pays\n"} {
+	for _, want := range []string{
+		"pawl: asking for one answer of claude-code (login), codex (key in $OPENAI_API_KEY); each is stopped at $0.0500 or 100000 tokens, or after 2m0s\n",
+		"pawl: codex: no\n", "pawl: claude-code: yes, haiku in 1.2 s for $0.0031\n",
+		"login                   yes, haiku in 1.2 s for $0.0031\n", "key in $OPENAI_API_KEY  no\n", "none                    not asked: nothing pays\n",
+		"\ncodex did not answer: access is refused\n  check the key\n",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q:\n%s", want, got)
 		}
 	}
-	if d := cmp.Diff([]string{"claude-code", "codex"}, b.asked); d != "" || code != cli.ExitUnavailable {
+	slices.Sort(b.asked)
+	if d := cmp.Diff([]string{"claude-code/", "codex/"}, b.asked); d != "" || code != cli.ExitUnavailable {
 		t.Errorf("exit code %d, asked (-want +got)\n%s", code, d)
 	}
-	if got, code := b.run(t, "claude-code", "--probe"); code != 0 || !strings.Contains(got, "answer     yes\n") {
-		t.Errorf("exit code %d: %s", code, got)
+	b.asked = nil
+	if got, code := b.run(t, "claude-code/opus", "--probe"); code != 0 || !strings.Contains(got, "answer     yes, haiku in 1.2 s for $0.0031\n") || b.asked[0] != "claude-code/opus" {
+		t.Errorf("exit code %d, asked %v: %s", code, b.asked, got)
+	}
+	b.app.JSON = true
+	b.app.Err = io.Discard // where the progress is
+	got, _ = b.run(t, "--probe")
+	var list []Status
+	if err := json.Unmarshal([]byte(got), &list); err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if s := list[0]; !s.Answers || s.AnswerModel != "haiku" || s.AnswerMS != 1230 || s.AnswerCost != 3100 {
+		t.Errorf("got %+v", s)
+	}
+	if s := list[1]; s.Answers || s.AnswerProblem != "access is refused" || s.AnswerHint != "check the key" {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestModelWithoutProbe(t *testing.T) {
+	b := newBed(t)
+	for arg, want := range map[string]string{"codex/x": "a model is only used with --probe", "codex/": "names no model"} {
+		if got, code := b.run(t, arg); code != cli.ExitInvalid || !strings.Contains(got, want) {
+			t.Errorf("exit code %d: %s", code, got)
+		}
 	}
 }
 

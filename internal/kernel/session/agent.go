@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 
 	"pawl"
@@ -9,6 +10,7 @@ import (
 // agent is what a session keeps of a coding agent that holds the conversation. Its zero value is
 // that of a session with a model.
 type agent struct {
+	cap   pawl.SessionCap
 	id    string // the agent's id of the session; empty = it has none that can be continued
 	from  int    // how many items of the transcript it has
 	used  pawl.Usage
@@ -100,6 +102,13 @@ func (x *Session) capped() Next {
 	n := end(pawl.SessionTurns, reason)
 	n.Output = x.text
 	return n
+}
+
+// Limits returns what the session may use: what the recipe says, or else what the settings say.
+func (x *Session) Limits(settings pawl.SessionLimits) pawl.SessionLimits {
+	out := settings.Filled()
+	out.Money, out.Tokens = cmp.Or(x.agent.cap.Money, out.Money), cmp.Or(x.agent.cap.Tokens, out.Tokens)
+	return out
 }
 
 // OverLimit returns the end of a session whose coding agent has used what a session may use, and

@@ -72,7 +72,7 @@ type toolCount struct {
 // Start begins a session. Alive is how long drivers have had the run: a session's time is measured
 // by it, so that the time between two drivers does not count.
 func Start(b *pawl.SessionStarted, alive time.Duration) *Session {
-	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, Vote: b.Vote, Item: b.Item, timeout: b.Timeout}
+	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, Vote: b.Vote, Item: b.Item, timeout: b.Timeout, agent: agent{cap: b.Cap}}
 	if b.Timeout > 0 {
 		x.deadline = alive + b.Timeout
 	}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package bench
+
+// watchMemory measures nothing here.
+func watchMemory() (end func() (helpers, growth int64)) {
+	return func() (int64, int64) { return -1, -1 }
+}
