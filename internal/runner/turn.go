@@ -55,6 +55,17 @@ func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, a
 	if err != nil {
 		return unsent(err)
 	}
+	out, err := t.work(ctx, delegate, room)
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		a.transcript = t.log.String()
+	}
+	return out, err
+}
+
+// work makes the turn in an open room, and closes the room.
+func (t *turn) work(ctx context.Context, delegate Delegate, room pawl.DelegateRoom) (pawl.Answer, error) {
 	reply, spoke := t.speak(ctx, delegate, room)
 	if delegate.Done != nil {
 		var said string

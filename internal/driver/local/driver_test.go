@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -348,5 +349,75 @@ func clockJumps(t *testing.T) {
 	}
 	if state.Alive > time.Minute {
 		t.Errorf("the run was driven for %s", state.Alive)
+	}
+}
+
+// cutOff is a world whose first model call lasts until its context ends, and then fails with a
+// transcript, as a turn of a coding agent does.
+type cutOff struct {
+	drivertest.World
+	begun, ended chan struct{}
+	once         sync.Once
+}
+
+func (c *cutOff) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	first := false
+	if job.Effect.Do.Verb() == pawl.VerbCallModel {
+		c.once.Do(func() { first = true })
+	}
+	if !first {
+		return c.World.Perform(ctx, job)
+	}
+	defer close(c.ended)
+	close(c.begun)
+	<-ctx.Done()
+	b := pawl.NewBlob([]byte("what it did"))
+	return &pawl.EffectFailed{Effect: job.Effect.ID, Transcript: b.Hash}, []pawl.Blob{b}
+}
+
+// The transcript of a turn is kept if its time is up, or if it is withdrawn.
+func TestTranscriptIsKept(t *testing.T) {
+	for _, withdrawn := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			log, left := mem.New(), make(chan error, 1)
+			world := &cutOff{begun: make(chan struct{}), ended: make(chan struct{})}
+			world.Before = func(_ context.Context, job driver.Job) {
+				if job.Effect.Do.Verb() == pawl.VerbCloseWorkspace {
+					<-world.ended
+				}
+			}
+			d := &local.Driver{Log: log, Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+			t.Cleanup(d.Close)
+			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+				t.Fatal(err)
+			}
+			<-world.begun
+			if withdrawn {
+				if err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-left; err != nil {
+				t.Fatal(err)
+			}
+			var kept []pawl.Hash
+			for e, err := range log.Events(t.Context(), "001-small", 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch b := e.Body.(type) {
+				case *pawl.EffectFailed:
+					kept = append(kept, b.Transcript)
+				case *pawl.AnswerIgnored:
+					kept = append(kept, b.Transcript)
+				}
+			}
+			if len(kept) != 1 {
+				t.Fatalf("withdrawn %t: %d transcripts", withdrawn, len(kept))
+			}
+			if data, err := log.Blob(t.Context(), "001-small", kept[0]); err != nil || string(data) != "what it did" {
+				t.Errorf("withdrawn %t: transcript %q, %v", withdrawn, data, err)
+			}
+		})
 	}
 }
