@@ -306,7 +306,7 @@ func (e *TranscriptEntry) Rows(o TranscriptOptions) []TranscriptRow {
 	case RolePrompt, RoleTool:
 		body(quoted, ToneQuiet, textLines(e.Text))
 	case RoleAssistant:
-		if n := len(e.Updates); n == 0 || !slices.ContainsFunc(e.Updates[max(0, n-maxRepeat):], func(u pawl.AgentUpdate) bool { return u.Kind == pawl.UpdateText && u.Text == e.Text }) {
+		if e.Text != lastText(e.Updates) {
 			body(indent, TonePlain, textLines(e.Text))
 		}
 		for _, c := range e.Calls {
@@ -331,9 +331,6 @@ func (e *TranscriptEntry) where() string {
 	_, place, _ := strings.Cut(e.Place, "/")
 	return lead + place
 }
-
-// maxRepeat is how many of the last updates of a turn may say its last message.
-const maxRepeat = 4
 
 // maxNote is how many columns of a note are shown where texts are cut: reminders repeat the task
 // after every batch of calls.

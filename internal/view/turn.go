@@ -79,6 +79,16 @@ func (b Blobs) updates(transcript pawl.Hash, most int) (out []pawl.AgentUpdate, 
 	return out, left
 }
 
+// lastText returns the last message of an agent, which is the text of its reply too.
+func lastText(all []pawl.AgentUpdate) string {
+	for _, u := range slices.Backward(all) {
+		if u.Kind == pawl.UpdateText {
+			return u.Text
+		}
+	}
+	return ""
+}
+
 // ends returns the first third and the last two thirds of the most things that are shown, and how many
 // are left out between them; zero = there is no limit.
 func ends[T any](all []T, most int) (shown []T, left int) {
