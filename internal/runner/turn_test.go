@@ -315,3 +315,24 @@ func TestFailedTurnKeepsTranscript(t *testing.T) {
 		cancel()
 	}
 }
+
+// What people say during a turn reaches the agent and is in the transcript, and the answer has how much
+// of it the agent heard.
+func TestTurnHears(t *testing.T) {
+	w := MustWorld(t, nil)
+	before := w.MustOpen(t)
+	w.delegates(t, func(_ context.Context, in agentTurn) (pawl.AgentReply, error) {
+		heard := <-in.Info
+		return pawl.AgentReply{Text: "You say " + heard, Stop: pawl.AgentEnded, Heard: 1}, nil
+	})
+	infos := make(chan string, 2)
+	infos <- "mind the cache"
+	prompt := transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")})
+	got := must[*pawl.ModelReplied](t, w, w.turns(t, "", 0, before, "write"), prompt, func(j *driver.Job) { j.Infos = infos })
+	if text := w.MustBlob(t, got.Text); text != "You say mind the cache" || got.Agent.Heard != 1 {
+		t.Errorf("the agent says %q, and heard %d", text, got.Agent.Heard)
+	}
+	if log := w.MustBlob(t, got.Agent.Transcript); !strings.Contains(log, `{"kind":"note","text":"a person says: mind the cache"}`) {
+		t.Errorf("the transcript is %s", log)
+	}
+}

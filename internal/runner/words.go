@@ -135,7 +135,9 @@ func (l *transcriptLog) add(u pawl.AgentUpdate) {
 		}
 		return
 	}
-	l.pieces = nil
+	if u.Kind != pawl.UpdateNote { // which may come in the middle of a text
+		l.pieces = nil
+	}
 	l.write(u)
 }
 

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -420,4 +421,71 @@ func TestTranscriptIsKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// listener is a world whose turns of coding agents last until as many infos were heard as it waits for.
+type listener struct {
+	drivertest.World
+	begun chan struct{}
+	heard chan string
+	waits int
+}
+
+func (l *listener) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	answer, blobs := l.World.Perform(ctx, job)
+	b, ok := answer.(*pawl.ModelReplied)
+	if !ok {
+		return answer, blobs
+	}
+	b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Tree: "tree"}
+	if l.waits > 0 {
+		close(l.begun)
+		for range l.waits {
+			l.heard <- <-job.Infos
+		}
+		b.Agent.Heard, l.waits = l.waits, 0
+	}
+	return answer, blobs
+}
+
+// Infos reach the turn of a coding agent that is being made, in their order.
+func TestInfos(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started := drivertest.Started()
+		var settings pawl.Settings
+		if err := json.Unmarshal(started.Settings, &settings); err != nil {
+			t.Fatal(err)
+		}
+		for i := range settings.Models {
+			settings.Models[i].Agent, settings.Models[i].Hears = true, true
+		}
+		encoded, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started.Settings = encoded
+		world := &listener{begun: make(chan struct{}), heard: make(chan string, 2), waits: 2}
+		left := make(chan error, 1)
+		d := &local.Driver{Log: mem.New(), Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+		t.Cleanup(d.Close)
+		if err := d.Start(t.Context(), "001-small", started, nil); err != nil {
+			t.Fatal(err)
+		}
+		<-world.begun
+		s, err := local.Fold(t.Context(), d.Log, "001-small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"one", "two"} {
+			if err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalInfo, To: s.Loop(1).ID, Text: text}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-world.heard; got != text {
+				t.Errorf("the agent heard %q, want %q", got, text)
+			}
+		}
+		if err := <-left; err != nil {
+			t.Fatal(err)
+		}
+	})
 }

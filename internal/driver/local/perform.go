@@ -118,9 +118,10 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 	case answer != nil && !isFailure:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
 		late := failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", rounded(f.Timeout)))
-		if isFailure {
-			late.Transcript = failure.Transcript
+		if !isFailure || failure.Transcript.IsZero() {
+			return late, nil
 		}
+		late.Transcript = failure.Transcript
 		return late, blobs
 	case answer == nil:
 		return failed(f.ID, pawl.FailDefect, "there is no answer"), nil
