@@ -12,7 +12,7 @@ const (
 	SignalResume     SignalKind = "resume"     // go on
 	SignalRebase     SignalKind = "rebase"     // take over the parent's head before the next iteration
 	SignalError      SignalKind = "error"      // to a parent: a child cannot pass
-	SignalInfo       SignalKind = "info"       // a text for the next prompt
+	SignalInfo       SignalKind = "info"       // a text for the next prompt, or for an agent's open turn
 	SignalInvalidate SignalKind = "invalidate" // the parent begins anew: what stands on it ends
 )
 

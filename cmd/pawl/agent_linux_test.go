@@ -38,7 +38,8 @@ func playAgent() int {
 }
 
 func playTurn() error {
-	prompt, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	in := bufio.NewReader(os.Stdin)
+	prompt, err := in.ReadString('\n')
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,11 @@ func playTurn() error {
 		}
 		return ask("half", "")
 	}
+	if strings.Contains(prompt, "heed") {
+		if err := heed(in, prompt); err != nil {
+			return err
+		}
+	}
 	_, isLogin := os.Stat(login)
 	hasToken := strings.HasPrefix(os.Getenv("ANTHROPIC_API_KEY"), "pawl-")
 	if env := strings.Join(os.Environ(), "\n"); strings.Contains(env, "sk-real") || hasToken == (isLogin == nil) || os.Getenv("HOME") != "/home/pawl" {
@@ -83,6 +89,23 @@ func playTurn() error {
 		return err
 	}
 	return handIn("submit_result", `{"summary": "made it", "decision": "COMPLETE"}`)
+}
+
+// heed waits for a message in the middle of the turn, and writes it to a file.
+func heed(in *bufio.Reader, prompt string) error {
+	replay := func(line string) {
+		fmt.Println(strings.TrimSuffix(strings.TrimSpace(line), "}") + `,"isReplay":true}`)
+	}
+	replay(prompt)
+	if err := ask("heed", ""); err != nil {
+		return err
+	}
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	replay(line)
+	return os.WriteFile("heard.txt", []byte(line), 0o644)
 }
 
 // refresh replaces the tokens of a login, as an agent does whose token has expired.
@@ -291,5 +314,45 @@ func TestRunWithLogin(t *testing.T) {
 	}
 	if all := v.everything(t); strings.Contains(all, "token-of-the-user") {
 		t.Error("a token of the login is in what is stored")
+	}
+}
+
+// A person's info reaches an agent in the middle of its turn, and the command says so.
+func TestSignalDuringTurn(t *testing.T) {
+	t.Parallel()
+	heeds := make(chan struct{}, 1)
+	v := agentVictim(t, "heed people and write hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/heed") {
+			heeds <- struct{}{}
+		}
+	})
+	cmd := exec.Command(v.bin, v.begin...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = v.repo, v.env, &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-heeds
+	if said, err := v.pawl("signal", "1", "info", "--to", "status:running", "--text", "mind the cache"); err != nil || !strings.Contains(said, ": claude-code hears it now\n") {
+		t.Errorf("%v: %s", err, said)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	heard := 0
+	for _, e := range v.events(t) {
+		if b, ok := e.Body.(*pawl.ModelReplied); ok {
+			heard += b.Agent.Heard
+		}
+	}
+	if heard != 1 {
+		t.Errorf("%d infos were heard", heard)
+	}
+	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl/"))
+	if text := v.git(t, "show", branch+":heard.txt"); !strings.Contains(text, "mind the cache") {
+		t.Errorf("the agent heard %q", text)
+	}
+	if said, err := v.pawl("show", "1", "--transcript=implement"); err != nil || !strings.Contains(said, "\n    (a person says: mind the cache)\n") {
+		t.Errorf("%v: %s", err, said)
 	}
 }

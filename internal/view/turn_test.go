@@ -126,3 +126,45 @@ func TestLongTurn(t *testing.T) {
 		t.Error("not all is shown if all is asked for")
 	}
 }
+
+// An info says which agent hears it when, and a turn says how many it heard.
+func TestInfosToAgents(t *testing.T) {
+	s := begin(t, 2, 1, func(set *pawl.Settings, _ *pawl.RunStarted) {
+		set.Models[0].Provider, set.Models[0].Hears = "claude-code", true
+		set.Models[1].Provider = "codex"
+	})
+	s.iterate(1, "")
+	x := s.start(pawl.ForStep, s.place("implement", "developer", s.tier), 1, 1)
+	n := 0
+	r := New()
+	said := func(turn pawl.Seq) string {
+		n++
+		s.add(s.ref, &pawl.SignalSent{N: n, Signal: pawl.SignalInfo, Reason: "mind the cache", By: "ada", Turn: turn})
+		r = fold(s.events)
+		if next := r.Hears(s.ref); r.Records.Signals[n-1].Hears() != next {
+			t.Errorf("it says %q, and before %q", r.Records.Signals[n-1].Hears(), next)
+		}
+		return Line(s.events[len(s.events)-1], r, s.read)
+	}
+	if got, want := said(0), "Signal 1: info (ada): mind the cache"; got != want {
+		t.Errorf("without a turn: %q, want %q", got, want)
+	}
+	for tier, want := range map[int]string{1: "claude-code hears it now", 2: "codex hears it at its next session"} {
+		id := s.ask(x.Session, at(x, tier), &pawl.CallModel{Tier: tier, Try: 1, Agent: &pawl.AgentCall{Before: "tree"}})
+		turn := id
+		if tier == 2 {
+			turn = 0
+		}
+		if got := said(turn); !strings.HasSuffix(got, ": mind the cache · "+want) {
+			t.Errorf("tier %d: %q", tier, got)
+		}
+		if got := SignalsText(r, 0); !strings.Contains(got, "mind the cache · "+want+"\n") {
+			t.Errorf("tier %d: %s", tier, got)
+		}
+		s.add(s.ref, &pawl.ModelReplied{Effect: id, Model: "m", Agent: &pawl.AgentTurned{Stop: pawl.AgentEnded, Tree: "tree", Heard: 2}})
+		r = fold(s.events)
+		if got := Line(s.events[len(s.events)-1], r, s.read); !strings.Contains(got, "m ended its turn, and heard 2 infos") {
+			t.Errorf("the turn: %q", got)
+		}
+	}
+}
