@@ -29,6 +29,8 @@ type EffectFailed struct {
 	ChargedTokens int64  `json:"charged_tokens,omitempty"`
 	// Waited is as in [ModelReplied].
 	Waited time.Duration `json:"waited,omitempty"`
+	// Transcript is what a coding agent did in a turn that failed, as in [AgentTurned].
+	Transcript Hash `json:"transcript,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -40,6 +42,7 @@ func (b *EffectFailed) fields(c *coder) {
 	num(c, 3, &b.Charged)
 	num(c, 4, &b.ChargedTokens)
 	num(c, 5, &b.Waited)
+	sum(c, 6, &b.Transcript)
 }
 
 // Answers implements [Answer].
@@ -89,6 +92,8 @@ func (b *EffectWithdrawn) fields(c *coder) {
 type AnswerIgnored struct {
 	Effect Seq    `json:"effect"`
 	What   string `json:"what"` // the kind of answer
+	// Transcript is what a coding agent did in a turn that was withdrawn, as in [AgentTurned].
+	Transcript Hash `json:"transcript,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -97,6 +102,7 @@ func (*AnswerIgnored) EventKind() Kind { return KindAnswerIgnored }
 func (b *AnswerIgnored) fields(c *coder) {
 	num(c, 1, &b.Effect)
 	str(c, 2, &b.What)
+	sum(c, 3, &b.Transcript)
 }
 
 // WaitEnded answers [Wait].

@@ -127,6 +127,9 @@ type AgentTurned struct {
 	Version string `json:"version,omitempty"`
 	Tools   int    `json:"tools,omitempty"`
 	Failed  int    `json:"failed,omitempty"`
+	// Heard is how many of the infos that were sent during the turn the agent has received: the first
+	// ones. The others are in the next prompt.
+	Heard int `json:"heard,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -164,6 +167,7 @@ func (b *AgentTurned) fields(c *coder) {
 	str(c, 8, &b.Version)
 	num(c, 9, &b.Tools)
 	num(c, 10, &b.Failed)
+	num(c, 11, &b.Heard)
 }
 
 // Answers implements [Answer].

@@ -12,7 +12,7 @@ const (
 	SignalResume     SignalKind = "resume"     // go on
 	SignalRebase     SignalKind = "rebase"     // take over the parent's head before the next iteration
 	SignalError      SignalKind = "error"      // to a parent: a child cannot pass
-	SignalInfo       SignalKind = "info"       // a text for the next prompt
+	SignalInfo       SignalKind = "info"       // a text for the next prompt, or for an agent's open turn
 	SignalInvalidate SignalKind = "invalidate" // the parent begins anew: what stands on it ends
 )
 
@@ -30,6 +30,9 @@ type SignalSent struct {
 	Reason  string `json:"reason,omitempty"`
 	Payload Hash   `json:"payload,omitzero"` // what there is to read about it; of an info, its text
 	By      string `json:"by,omitempty"`     // the person, at most 60 bytes
+	// Turn is the open turn of a coding agent that receives the info at once. Zero = there is none: the
+	// info is in the next prompt.
+	Turn Seq `json:"turn,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -43,6 +46,7 @@ func (b *SignalSent) fields(c *coder) {
 	str(c, 5, &b.Reason)
 	sum(c, 6, &b.Payload)
 	str(c, 7, &b.By)
+	num(c, 8, &b.Turn)
 }
 
 // SignalAcknowledged says that a loop has seen a signal and, of one that holds or

@@ -292,6 +292,8 @@ type ModelChoice struct {
 	// whether a plan pays for its turns, so that they cost no money.
 	Agent bool `json:"agent,omitempty"`
 	Plan  bool `json:"plan,omitempty"`
+	// Hears reports whether the coding agent can receive messages in the middle of a turn.
+	Hears bool `json:"hears,omitempty"`
 }
 
 // Account returns whose limits calls of the model count against.

@@ -39,7 +39,8 @@ func playAgent() int {
 }
 
 func playTurn() error {
-	prompt, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	in := bufio.NewReader(os.Stdin)
+	prompt, err := in.ReadString('\n')
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,11 @@ func playTurn() error {
 		}
 		return ask("half", "")
 	}
+	if strings.Contains(prompt, "heed") {
+		if err := heed(in, prompt); err != nil {
+			return err
+		}
+	}
 	_, isLogin := os.Stat(login)
 	hasToken := strings.HasPrefix(os.Getenv("ANTHROPIC_API_KEY"), "pawl-")
 	if env := strings.Join(os.Environ(), "\n"); strings.Contains(env, "sk-real") || hasToken == (isLogin == nil) || os.Getenv("HOME") != "/home/pawl" {
@@ -117,6 +123,23 @@ func answerProbe(prompt string) error {
 	fmt.Println(`{"type":"assistant","message":{"id":"m","model":"fake","role":"assistant","content":[{"type":"text","text":"OK."}]},"session_id":"s"}`)
 	fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"OK.","session_id":"s","total_cost_usd":0.0123,"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":5},"modelUsage":{"fake":{"inputTokens":1000,"outputTokens":5,"costUSD":0.0123}}}`)
 	return nil
+}
+
+// heed waits for a message in the middle of the turn, and writes it to a file.
+func heed(in *bufio.Reader, prompt string) error {
+	replay := func(line string) {
+		fmt.Println(strings.TrimSuffix(strings.TrimSpace(line), "}") + `,"isReplay":true}`)
+	}
+	replay(prompt)
+	if err := ask("heed", ""); err != nil {
+		return err
+	}
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	replay(line)
+	return os.WriteFile("heard.txt", []byte(line), 0o644)
 }
 
 // refresh replaces the tokens of a login, as an agent does whose token has expired.
@@ -438,5 +461,45 @@ func TestProbeAgent(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "pawl-ask-*")); len(left) > 0 {
 		t.Errorf("there is still %q", left)
+	}
+}
+
+// A person's info reaches an agent in the middle of its turn, and the command says so.
+func TestSignalDuringTurn(t *testing.T) {
+	t.Parallel()
+	heeds := make(chan struct{}, 1)
+	v := agentVictim(t, "heed people and write hello.txt", func(_ http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/heed") {
+			heeds <- struct{}{}
+		}
+	})
+	cmd := exec.Command(v.bin, v.begin...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = v.repo, v.env, &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-heeds
+	if said, err := v.pawl("signal", "1", "info", "--to", "status:running", "--text", "mind the cache"); err != nil || !strings.Contains(said, ": claude-code hears it now\n") {
+		t.Errorf("%v: %s", err, said)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	heard := 0
+	for _, e := range v.events(t) {
+		if b, ok := e.Body.(*pawl.ModelReplied); ok {
+			heard += b.Agent.Heard
+		}
+	}
+	if heard != 1 {
+		t.Errorf("%d infos were heard", heard)
+	}
+	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl/"))
+	if text := v.git(t, "show", branch+":heard.txt"); !strings.Contains(text, "mind the cache") {
+		t.Errorf("the agent heard %q", text)
+	}
+	if said, err := v.pawl("show", "1", "--transcript=implement"); err != nil || !strings.Contains(said, "\n    (a person says: mind the cache)\n") {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -61,6 +61,9 @@ type Job struct {
 	// Progressed records how far a turn of a coding agent has come. It may block until the run takes
 	// it in; it may be nil.
 	Progressed func(*pawl.AgentProgressed)
+	// Infos delivers what people tell a coding agent during its turn, in order; it is never closed, and
+	// nil for other effects.
+	Infos <-chan string
 	// Heard says that a model has sent something, shown or not; it never blocks. It may be nil.
 	Heard func()
 }

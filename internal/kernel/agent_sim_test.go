@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func simulateAgents(t testing.TB, seed uint64) *world {
 		m := &s.Models[i]
 		m.Agent, m.Plan = (seed+uint64(i))%4 != 0, (seed+uint64(i))%4 == 1
 		m.Provider = fmt.Sprint("agent-", i)
+		m.Hears = (seed+uint64(i))%3 != 0
 	}
 	s.Session.Money = pawl.Micros(20_000 * (1 + seed%7))
 	w.happens = func(f *pawl.Effect) (pawl.Answer, time.Duration) {
@@ -46,12 +48,84 @@ func simulateAgents(t testing.TB, seed uint64) *world {
 		if c.in(3) {
 			c.begins()
 		}
+		if c.in(6) {
+			c.informs()
+		}
 		if !c.step() {
 			break
 		}
 	}
 	c.calmDown()
+	checkInfos(t, w)
 	return w
+}
+
+// informs has a person tell the root loop something, if it can be told.
+func (c *chance) informs() {
+	_ = c.w.steer(pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalInfo, To: c.w.state.Loop(1).ID, Text: fmt.Sprint("info ", c.w.state.Seq)}})
+}
+
+// checkInfos checks that what an agent has heard is not in a prompt of a later iteration, and that what
+// nobody has heard is in the next prompt of a step, but for the oldest of very many.
+func checkInfos(t testing.TB, w *world) {
+	t.Helper()
+	var waiting []pawl.Hash             // infos that were not told
+	var heard []pawl.Hash               // those that are not to be told any more
+	turns := map[pawl.Seq][]pawl.Hash{} // what was sent to open turns
+	told := func(texts []pawl.Hash) {
+		heard = append(heard, texts...)
+		waiting = slices.DeleteFunc(waiting, func(h pawl.Hash) bool { return slices.Contains(texts, h) })
+	}
+	var now []pawl.Hash // told in this iteration
+	for _, e := range w.log {
+		switch b := e.Body.(type) {
+		case *pawl.LoopEnded: // if it is resumed, it has no infos
+			waiting, now = nil, nil
+		case *pawl.IterationEnded:
+			told(now)
+			now = nil
+		case *pawl.SignalSent:
+			if b.Signal == pawl.SignalInfo {
+				waiting = append(waiting, b.Payload)
+				waiting = waiting[max(0, len(waiting)-3):]
+				turns[b.Turn] = append(turns[b.Turn], b.Payload)
+			}
+		case *pawl.ModelReplied:
+			if b.Agent != nil {
+				sent := turns[b.Effect]
+				now = append(now, sent[:min(b.Agent.Heard, len(sent))]...)
+			}
+		case *pawl.EffectRequested:
+			do, ok := b.Effect.Do.(*pawl.AssemblePrompt)
+			if !ok || !slices.Contains(stepSessions(w), b.Effect.Session) {
+				continue
+			}
+			has := func(h pawl.Hash) bool {
+				return slices.ContainsFunc(do.Feedback, func(f pawl.Feedback) bool { return f.Evidence == h })
+			}
+			for _, h := range heard {
+				if has(h) {
+					t.Fatalf("event %d: a prompt repeats what was heard in an earlier iteration", e.Seq)
+				}
+			}
+			for _, h := range waiting {
+				if !has(h) {
+					t.Fatalf("event %d: a prompt lacks an info", e.Seq)
+				}
+			}
+			now = append(now, waiting...)
+		}
+	}
+}
+
+// stepSessions returns the sessions of the root loop's steps.
+func stepSessions(w *world) (out []int) {
+	for _, b := range all[*pawl.SessionStarted](w) {
+		if b.Purpose == pawl.ForStep {
+			out = append(out, b.Session)
+		}
+	}
+	return out
 }
 
 // begins has a coding agent tell of its session in the middle of a turn, or of a turn that is over.
@@ -87,7 +161,7 @@ func (c *chance) turn(f *pawl.Effect, do *pawl.CallModel) pawl.Answer {
 	if !ok {
 		return a
 	}
-	b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Session: sessionOf(f), Transcript: blobOf("turn"), Worth: pawl.Micros(c.IntN(30_000))}
+	b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Session: sessionOf(f), Transcript: blobOf("turn"), Worth: pawl.Micros(c.IntN(30_000)), Heard: c.IntN(3)}
 	for i := range b.Calls {
 		if use := &b.Calls[i]; use.Submit || use.Harness {
 			use.Told = true

@@ -341,3 +341,72 @@ func TestLostTurnsAreCharged(t *testing.T) {
 		}
 	}
 }
+
+// A person's info reaches an agent in the middle of its turn, if the agent can hear. What it has heard
+// is not in the next session's prompt; what it has not heard is.
+func TestAgentHears(t *testing.T) {
+	for _, row := range []struct {
+		hears bool
+		heard int
+		want  []string // of the next prompt
+	}{
+		{true, 2, []string{"three"}},
+		{true, 9, nil},
+		{true, 0, []string{"one", "two", "three"}},
+		{false, 0, []string{"one", "two", "three"}},
+	} {
+		w := agentRun(t, func(_ *pawl.Recipe, s *pawl.Settings) {
+			for i := range s.Models {
+				s.Models[i].Hears = row.hears
+			}
+		}, "requirements iteration 1: submits decision=fail unmet=AC-1 met=1 total=2")
+		script := w.happens
+		w.happens = func(f *pawl.Effect) (pawl.Answer, time.Duration) {
+			a, takes := script(f)
+			if b, ok := a.(*pawl.ModelReplied); ok && f.Place.Step == "implement" && f.Place.Iteration == 1 {
+				b.Agent.Heard = row.heard
+			}
+			return a, takes
+		}
+		turn := w.turnOf("implement")
+		for _, text := range []string{"one", "two", "three"} {
+			if err := w.steer(pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalInfo, To: w.state.Loop(1).ID, Text: text}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, b := range all[*pawl.SignalSent](w) {
+			if (b.Turn == turn.ID) != row.hears {
+				t.Errorf("hears %t: signal %d was sent to turn %d, and %d is open", row.hears, b.N, b.Turn, turn.ID)
+			}
+		}
+		for len(prompts(w, "implement")) < 2 && w.land() { // until the next iteration
+		}
+		var got []string
+		for _, f := range prompts(w, "implement")[1].Feedback {
+			for _, text := range []string{"one", "two", "three"} {
+				if f.Evidence == pawl.HashOf([]byte(text)) {
+					got = append(got, text)
+				}
+			}
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("hears %t, heard %d: the next prompt has %q, want %q", row.hears, row.heard, got, row.want)
+		}
+	}
+}
+
+// An info that is sent when no turn is open, or in the turn of a reviewer, is in the next prompt.
+func TestAgentHearsInTurnsOfSteps(t *testing.T) {
+	w := agentRun(t, func(_ *pawl.Recipe, s *pawl.Settings) {
+		for i := range s.Models {
+			s.Models[i].Hears = true
+		}
+	})
+	w.turnOf("requirements")
+	if err := w.steer(pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalInfo, To: w.state.Loop(1).ID, Text: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if b := all[*pawl.SignalSent](w); len(b) != 1 || b[0].Turn != 0 {
+		t.Errorf("the signals are %+v", b)
+	}
+}

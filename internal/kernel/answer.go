@@ -14,7 +14,7 @@ import (
 func (d *draft) answer(a pawl.Answer) {
 	f := d.s.Find(a.Answers())
 	if f == nil || !fits(f, a) {
-		d.emit(0, &pawl.AnswerIgnored{Effect: a.Answers(), What: a.EventKind().String()})
+		d.emit(0, &pawl.AnswerIgnored{Effect: a.Answers(), What: a.EventKind().String(), Transcript: transcriptOf(a)})
 		return
 	}
 	if b, ok := a.(*pawl.TasksRead); ok {
@@ -31,6 +31,19 @@ func (d *draft) answer(a pawl.Answer) {
 	if budget.Of(f) != (budget.Purse{}) && d.s.live > 1 {
 		d.markIdleDirty()
 	}
+}
+
+// transcriptOf returns the transcript of a turn of a coding agent; zero = there is none.
+func transcriptOf(a pawl.Answer) pawl.Hash {
+	switch b := a.(type) {
+	case *pawl.EffectFailed:
+		return b.Transcript
+	case *pawl.ModelReplied:
+		if b.Agent != nil {
+			return b.Agent.Transcript
+		}
+	}
+	return pawl.Hash{}
 }
 
 // progressed records how far a turn has come. What is told of any other effect is recorded as ignored.

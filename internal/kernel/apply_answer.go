@@ -240,7 +240,7 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		x.Prompt(b)
 	case *pawl.ModelReplied:
 		x.Reply(b)
-		l.turned(b.Agent)
+		l.turned(f.ID, b.Agent)
 	case *pawl.ToolReturned:
 		l.toolReturned(x, f, b)
 	case *pawl.WaitEnded:
@@ -414,10 +414,13 @@ func (l *Loop) turnFailed(x *session.Session, do *pawl.CallModel, why *pawl.Fail
 	}
 }
 
-// turned records what a turn of a coding agent left in the worktree.
-func (l *Loop) turned(b *pawl.AgentTurned) {
+// turned records what a turn of a coding agent left in the worktree, and what the agent heard.
+func (l *Loop) turned(turn pawl.Seq, b *pawl.AgentTurned) {
 	if b == nil {
 		return
+	}
+	if b.Heard > 0 {
+		l.inbox.Hear(turn, b.Heard)
 	}
 	l.worktree.Wrote(b.Tree)
 	l.worktree.Restore = l.worktree.Restore || b.Changed

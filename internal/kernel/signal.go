@@ -313,8 +313,22 @@ func (d *draft) signal(refs []pawl.LoopRef, selector string, b pawl.SignalSent) 
 	for _, ref := range refs {
 		sent := b
 		sent.N, sent.Selector = d.s.signals+1, selector
+		if b.Signal == pawl.SignalInfo {
+			sent.Turn = d.s.hearing(d.s.Loop(ref))
+		}
 		d.emit(ref, &sent)
 	}
+}
+
+// hearing returns the open turn of a coding agent that can receive an info now; zero = there is none.
+// It is a turn of a step, whose prompts have the infos too.
+func (s *State) hearing(l *Loop) pawl.Seq {
+	for _, f := range l.open {
+		if x := l.sessionByN(f.Session); isTurn(f) && s.model(f.Do.(*pawl.CallModel)).Hears && x != nil && x.Purpose == pawl.ForStep {
+			return f.ID
+		}
+	}
+	return 0
 }
 
 // stopBelow sends a stop to the loops below those that are stopped, unless they have ended or are

@@ -20,6 +20,8 @@ import (
 type answer struct {
 	redact func([]byte) []byte // nil leaves everything as it is
 	blobs  []pawl.Blob
+	// transcript is what a coding agent did in a turn that failed.
+	transcript string
 }
 
 // clean is a text as it may become durable: valid UTF-8, without secrets.

@@ -133,7 +133,10 @@ func (r *Runner) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pa
 		err = r.doubt(body)
 	}
 	if err != nil {
-		return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: a.failure(ctx, err)}, nil
+		a.blobs = nil
+		failed := &pawl.EffectFailed{Effect: job.Effect.ID, Failure: a.failure(ctx, err)}
+		failed.Transcript, _ = a.text(a.transcript)
+		return failed, a.blobs
 	}
 	return body, a.blobs
 }

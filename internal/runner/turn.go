@@ -55,6 +55,17 @@ func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, c
 	if err != nil {
 		return unsent(err)
 	}
+	out, err := t.work(ctx, delegate, room)
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		a.transcript = t.log.String()
+	}
+	return out, err
+}
+
+// work makes the turn in an open room, and closes the room.
+func (t *turn) work(ctx context.Context, delegate Delegate, room pawl.DelegateRoom) (pawl.Answer, error) {
 	reply, spoke := t.speak(ctx, delegate, room)
 	if delegate.Done != nil {
 		var said string
@@ -151,13 +162,45 @@ func (t *turn) speak(ctx context.Context, d Delegate, room pawl.DelegateRoom) (p
 		defer end()
 		turn.Servers = []pawl.AgentServer{server}
 	}
+	var end func()
+	turn.Info, end = t.inform(ctx)
 	reply, err := d.In(room).Turn(ctx, room, turn, t.hear)
+	end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil && t.failure != nil {
 		err = &ownError{error: t.failure, used: reply.Usage}
 	}
 	return reply, err
+}
+
+// inform passes on what people tell the agent, and notes it in the transcript, until end is called.
+func (t *turn) inform(ctx context.Context) (infos <-chan string, end func()) {
+	if t.job.Infos == nil {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	out := make(chan string)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case text := <-t.job.Infos:
+				select {
+				case out <- text:
+					t.note("a person says: " + text)
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return out, func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // offer starts the MCP server with our tools. End stops it.
@@ -250,7 +293,7 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 	out.Agent = &pawl.AgentTurned{
 		Stop: reply.Stop, Session: reply.Session, Transcript: log, Tree: recording.Tree, LeftOut: met(recording.LeftOut),
 		Changed: t.access == pawl.AgentReads && recording.Tree != t.do.Agent.Before,
-		Version: t.a.clean(reply.Version), Tools: t.log.tools, Failed: t.log.failed,
+		Version: t.a.clean(reply.Version), Tools: t.log.tools, Failed: t.log.failed, Heard: max(reply.Heard, 0),
 	}
 	if len(out.Agent.Session) > pawl.MaxAgentSession {
 		out.Agent.Session = ""

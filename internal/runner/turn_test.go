@@ -274,3 +274,65 @@ func TestTurnFails(t *testing.T) {
 		t.Errorf("without agents: %+v", f)
 	}
 }
+
+// What an agent did in a turn that failed is kept, with a text that was cut off and without secrets.
+func TestFailedTurnKeepsTranscript(t *testing.T) {
+	w := MustWorld(t, nil)
+	before := w.MustOpen(t)
+	w.secret = "hunter2-and-more"
+	w.r.Redact = func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), w.secret, "[secret]")) }
+	prompt := transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")})
+	const want = `{"kind":"thought","text":"about [secret]"}
+{"kind":"call","call":"1","tool":"Bash","title":"sleep"}
+{"kind":"text","text":"I sle"}
+`
+	for name, end := range map[string]func(cancel func()) (pawl.AgentReply, error){
+		"Silence": func(func()) (pawl.AgentReply, error) {
+			return pawl.AgentReply{}, &pawl.ModelError{Kind: pawl.ModelTimeout, Message: "silent"}
+		},
+		"Refused": func(func()) (pawl.AgentReply, error) { return pawl.AgentReply{Stop: pawl.AgentRefused}, nil },
+		"Cancelled": func(cancel func()) (pawl.AgentReply, error) {
+			cancel()
+			return pawl.AgentReply{}, context.Canceled
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		w.delegates(t, func(_ context.Context, in agentTurn) (pawl.AgentReply, error) {
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateThought, Text: "about " + w.secret, Partial: true})
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateThought, Text: "about " + w.secret})
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1", Tool: "Bash", Title: "sleep"})
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: "I ", Partial: true})
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: "sle", Partial: true})
+			return end(cancel)
+		})
+		got, ok := w.runIn(ctx, t, w.turns(t, "", 0, before, "write"), prompt).(*pawl.EffectFailed)
+		if !ok {
+			t.Fatalf("%s: the turn did not fail", name)
+		}
+		if diff := cmp.Diff(want, w.MustBlob(t, got.Transcript)); diff != "" {
+			t.Errorf("%s: transcript (-want +got):\n%s", name, diff)
+		}
+		cancel()
+	}
+}
+
+// What people say during a turn reaches the agent and is in the transcript, and the answer has how much
+// of it the agent heard.
+func TestTurnHears(t *testing.T) {
+	w := MustWorld(t, nil)
+	before := w.MustOpen(t)
+	w.delegates(t, func(_ context.Context, in agentTurn) (pawl.AgentReply, error) {
+		heard := <-in.Info
+		return pawl.AgentReply{Text: "You say " + heard, Stop: pawl.AgentEnded, Heard: 1}, nil
+	})
+	infos := make(chan string, 2)
+	infos <- "mind the cache"
+	prompt := transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")})
+	got := must[*pawl.ModelReplied](t, w, w.turns(t, "", 0, before, "write"), prompt, func(j *driver.Job) { j.Infos = infos })
+	if text := w.MustBlob(t, got.Text); text != "You say mind the cache" || got.Agent.Heard != 1 {
+		t.Errorf("the agent says %q, and heard %d", text, got.Agent.Heard)
+	}
+	if log := w.MustBlob(t, got.Agent.Transcript); !strings.Contains(log, `{"kind":"note","text":"a person says: mind the cache"}`) {
+		t.Errorf("the transcript is %s", log)
+	}
+}

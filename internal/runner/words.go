@@ -109,8 +109,10 @@ const (
 // transcriptLog collects the updates of a turn as lines of JSON. Its zero value is empty.
 type transcriptLog struct {
 	text          strings.Builder
-	dropped       int // updates for which there was no room
-	tools, failed int // calls of the agent's own tools
+	piecesOf      pawl.UpdateKind // of the text that pieces begin
+	pieces        []byte          // of a text that has not come in full
+	dropped       int             // updates for which there was no room
+	tools, failed int             // calls of the agent's own tools
 }
 
 func (l *transcriptLog) add(u pawl.AgentUpdate) {
@@ -125,8 +127,22 @@ func (l *transcriptLog) add(u pawl.AgentUpdate) {
 		return
 	}
 	if u.Partial {
+		if u.Kind != l.piecesOf {
+			l.piecesOf, l.pieces = u.Kind, nil
+		}
+		if len(l.pieces) <= maxUpdate {
+			l.pieces = append(l.pieces, u.Text...)
+		}
 		return
 	}
+	if u.Kind != pawl.UpdateNote { // which may come in the middle of a text
+		l.pieces = nil
+	}
+	l.write(u)
+}
+
+// write adds an update that is kept, if there is room for it.
+func (l *transcriptLog) write(u pawl.AgentUpdate) {
 	u.Text, u.Title = brief.Cut(u.Text, maxUpdate), brief.Cut(u.Title, maxUpdate)
 	if len(u.Args) > maxUpdate {
 		u.Args = nil
@@ -143,8 +159,13 @@ func (l *transcriptLog) add(u pawl.AgentUpdate) {
 	l.text.WriteByte('\n')
 }
 
-// String returns the lines, and says how many updates are missing.
+// String returns the lines, and says how many updates are missing. A text that was cut off is among
+// them.
 func (l *transcriptLog) String() string {
+	if len(l.pieces) > 0 {
+		l.write(pawl.AgentUpdate{Kind: l.piecesOf, Text: string(l.pieces)})
+		l.pieces = nil
+	}
 	if l.dropped == 0 {
 		return l.text.String()
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -306,7 +307,26 @@ func (m *Model) confirmArchive(at place, rec *view.Record, loop bool) {
 // signal tells loops of the chosen run something.
 func (m *Model) signal(to string, kind pawl.SignalKind, text string) tea.Cmd {
 	st := pawl.Steering{Verb: pawl.SteerSignal, By: m.by, Signal: &pawl.Signaling{Signal: kind, To: to, Text: text}}
-	return m.command(m.tree.at.key, st, fmt.Sprintf("%s is told: %s", to, kind))
+	said := fmt.Sprintf("%s is told: %s", to, kind)
+	if hear := m.hears(to); kind == pawl.SignalInfo && hear != "" { // as it is now; the log says how it was
+		said = "sent: " + hear
+	}
+	return m.command(m.tree.at.key, st, said)
+}
+
+// hears says when the coding agent of a loop receives an info; empty = it is in the next prompt. Of
+// several loops the log says it.
+func (m *Model) hears(to string) string {
+	s := m.run()
+	if s == nil {
+		return ""
+	}
+	for _, rec := range s.run.Records.Loops {
+		if rec.ID == to {
+			return s.run.Hears(rec.Ref)
+		}
+	}
+	return ""
 }
 
 // signalMenu offers the signals to the chosen loop, and to those below it.
@@ -323,7 +343,7 @@ func (m *Model) signalMenu(rec *view.Record) {
 					func(m *Model) tea.Cmd { return m.signal(selector, kind, "") }}
 				return nil
 			case pawl.SignalInfo:
-				m.input = &input{label: "Tell " + selector, note: "it is in the next prompt", max: maxWords, lines: true, must: "say something",
+				m.input = &input{label: "Tell " + selector, note: cmp.Or(m.hears(selector), "it is in the next prompt"), max: maxWords, lines: true, must: "say something",
 					done: func(m *Model, text string) tea.Cmd { return m.signal(selector, kind, text) }}
 				return nil
 			}

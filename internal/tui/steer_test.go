@@ -203,6 +203,26 @@ func signalled(kind pawl.SignalKind, to, text string) *pawl.Steering {
 	return &pawl.Steering{Verb: pawl.SteerSignal, By: "ada", Signal: &pawl.Signaling{Signal: kind, To: to, Text: text}}
 }
 
+// Who writes an info is told before and after whether the loop's coding agent hears it now.
+func TestInfoSaysWhoHears(t *testing.T) {
+	for hears, want := range map[bool]string{true: "claude-code hears it now", false: "claude-code hears it at its next session"} {
+		w := newWorld()
+		s := w.begin(t, "shop", "001-login", "Add login")
+		s.r.events[0].Body.(*pawl.RunStarted).Settings = s.json(pawl.Settings{Models: [3]pawl.ModelChoice{{Provider: "claude-code", Agent: true, Hears: hears}}})
+		s.try(1, 1, 50, 1)
+		s.n[1]++
+		place := pawl.Place{Loop: "plan", Iteration: 1, Step: "draft", Tier: 1, Turn: 1}
+		s.add(1, &pawl.SessionStarted{Session: s.n[1], Purpose: pawl.ForStep, Place: place, Turns: 20, Try: 1})
+		s.ask(1, s.n[1], place, &pawl.CallModel{Tier: 1, Try: 1, Agent: &pawl.AgentCall{Before: "t"}})
+		d := drive(t, w, 100, 24, pen{})
+		d.press("s", "i")
+		d.shows(want)
+		d.write("mind the cache")
+		d.press("enter")
+		d.shows("sent: " + want)
+	}
+}
+
 // A rollback is to a checkpoint that is chosen, and asks first.
 func TestRollbackAsksFirst(t *testing.T) {
 	w := busy(t)

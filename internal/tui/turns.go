@@ -36,6 +36,7 @@ func (m *Model) turnRows(s *shown, width int) []row {
 	if m.detail.most {
 		o.Lines = 0
 	}
+	t.Shorten(o)
 	var blocks [][]row // the newest first
 	n, cut := 0, false
 	for e := range t.Backward() {
@@ -43,6 +44,9 @@ func (m *Model) turnRows(s *shown, width int) []row {
 			break
 		}
 		block := m.turn(&e, o, width)
+		if left := len(block) - maxPane; left > 0 { // a turn of an agent; the end is what is kept
+			block = append([]row{block[0], say(dim, fmt.Sprintf("… %d lines left out: pawl show %s --transcript --lines 0", left, s.key.run))}, block[len(block)-maxPane:]...)
+		}
 		blocks, n = append(blocks, block), n+len(block)
 	}
 	var out []row

@@ -103,3 +103,27 @@ func TestAnswerInTheLog(t *testing.T) {
 		t.Errorf("a loop has the run's answer:\n%s", d.screen())
 	}
 }
+
+// A coding agent's turn is shown update by update, with its changes in the colours of a diff.
+func TestTurnsOfAgents(t *testing.T) {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-login", "Add login")
+	s.try(1, 1, 50, 3)
+	s.n[1]++
+	place := pawl.Place{Loop: "plan", Iteration: 1, Step: "draft", Tier: 3, Turn: 1}
+	s.add(1, &pawl.SessionStarted{Session: s.n[1], Purpose: pawl.ForStep, Place: place, Turns: 20, Try: 1})
+	id := s.ask(1, s.n[1], place, &pawl.CallModel{Tier: 3, Try: 1, Agent: &pawl.AgentCall{Before: "t"}})
+	var log strings.Builder
+	log.WriteString(`{"kind":"call","call":"1","tool":"Edit","title":"login.go","diffs":[{"path":"login.go","old":"a\n","new":"b\n"}]}` + "\n")
+	for i := range 6000 {
+		fmt.Fprintf(&log, `{"kind":"text","text":"message %d"}`+"\n", i)
+	}
+	s.add(1, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "timeout", Message: "it fell silent"}, Transcript: s.blob(log.String())})
+	d := drive(t, w, 100, 60, pen{})
+	d.press("tab", "z", "7")
+	d.shows("message 5999")
+	d.press("g")
+	d.shows("model call plan/1/draft/turn-1 failed: timeout: it fell silent", "    → Edit login.go\n", "        -a\n", "        +b\n", "message 0\n")
+	d.press("v", "g")
+	d.shows("lines left out: pawl show 001-login --transcript --lines 0")
+}

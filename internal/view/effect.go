@@ -117,7 +117,11 @@ func (r *Run) ended(e pawl.Event) *pawl.Effect {
 	case *pawl.EffectLost:
 		return r.close(b.Effect)
 	case *pawl.EffectWithdrawn:
-		return r.close(b.Effect)
+		f := r.close(b.Effect)
+		r.keepWithdrawn(f)
+		return f
+	case *pawl.AnswerIgnored:
+		return r.endWithdrawn(b)
 	case pawl.Answer:
 		return r.close(b.Answers())
 	}
@@ -140,6 +144,10 @@ func (r *Run) applyEffect(l *Loop, e pawl.Event, f *pawl.Effect) {
 		r.charge(l, f, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectWithdrawn:
 		r.charge(l, f, lostCall(b.Charged, b.ChargedTokens))
+	case *pawl.AnswerIgnored:
+		if f != nil {
+			r.hearWithdrawn(e, f)
+		}
 	case *pawl.EffectFailed:
 		r.fail(e, f, b.Failure)
 		cost := Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens}
@@ -170,6 +178,9 @@ func (t teller) tellEffect() string {
 	case *pawl.EffectWithdrawn:
 		return fmt.Sprintf("%s withdrawn%s%s", t.asked(b.Effect), because(b.Reason), lost(b.Charged))
 	case *pawl.AnswerIgnored:
+		if f := t.r.answered(b.Effect); f != nil && !b.Transcript.IsZero() {
+			return effectName(f) + ": what the agent did before it was withdrawn is kept"
+		}
 		return fmt.Sprintf("an answer (%s) to effect %d came too late and changes nothing", b.What, b.Effect)
 	case *pawl.WaitEnded:
 		return "the wait is over"

@@ -28,6 +28,7 @@ func (r *Run) Apply(e pawl.Event) {
 		r.applyRun(e)
 		return
 	}
+	r.applySignal(e)
 	r.applyGeneration(l, e)
 	r.applyIteration(l, e)
 	r.applyCouncil(l, e)

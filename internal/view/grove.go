@@ -199,8 +199,12 @@ func SignalsText(r *Run, width int) string {
 		case s.AcknowledgedAt > 0:
 			seen = "after " + span(time.Duration(s.AcknowledgedAt-s.CreatedAt)*time.Millisecond)
 		}
+		reason := s.Reason
+		if hears := s.Hears(); hears != "" {
+			reason += " · " + hears
+		}
 		rows = append(rows, []string{fmt.Sprint(s.N), Clock(time.UnixMilli(s.CreatedAt)), plain.Line(string(s.SignalType), 12),
-			plain.Line(from, 30), plain.Line(to, 30), seen, plain.Line(s.Reason, 0)})
+			plain.Line(from, 30), plain.Line(to, 30), seen, plain.Line(reason, 0)})
 	}
 	return strings.Join(Columns(rows, width), "\n") + "\n"
 }

@@ -87,10 +87,10 @@ type ledger map[account]*Charge
 func (l ledger) of(r *Run, f *pawl.Effect, at time.Time) *Charge {
 	const unknown = "unknown"
 	k := account{at.Format(time.DateOnly), unknown, unknown}
-	if do, ok := doOf[*pawl.CallModel](f); ok {
+	if _, ok := doOf[*pawl.CallModel](f); ok {
 		k.role = plain.Line(cmp.Or(f.Place.Role, f.Place.Step, unknown), 60)
-		if m := r.Settings.Model(do.Tier, do.Choice); m != nil {
-			k.model = modelName(*m)
+		if m := r.modelOf(f); m.Provider != "" {
+			k.model = modelName(m)
 		}
 	}
 	if l[k] == nil {

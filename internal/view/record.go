@@ -154,6 +154,10 @@ type SignalRecord struct {
 	By             string     `json:"by,omitempty"`
 	// Expired reports that it was acknowledged for the loop, when its time was up.
 	Expired bool `json:"expired,omitempty"`
+	// Agent is, of an info, the coding agent whose turn was open then. Now reports that it receives the
+	// info in that turn; otherwise the info is in its next session's prompt.
+	Agent string `json:"agent,omitempty"`
+	Now   bool   `json:"now,omitempty"`
 
 	N       int          `json:"-"`
 	Target  pawl.LoopRef `json:"-"`

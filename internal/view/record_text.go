@@ -61,8 +61,10 @@ func (b Blobs) Bytes(h pawl.Hash) []byte { return b.bytes(h) }
 
 // JSON returns a blob as a JSON value with texts that are safe to print; a blob that is not JSON is
 // one string.
-func (b Blobs) JSON(h pawl.Hash) json.RawMessage {
-	data := b.bytes(h)
+func (b Blobs) JSON(h pawl.Hash) json.RawMessage { return safeJSON(b.bytes(h)) }
+
+// safeJSON returns data as [Blobs.JSON] does a blob.
+func safeJSON(data []byte) json.RawMessage {
 	var v any
 	if json.Unmarshal(data, &v) != nil {
 		v = string(data)

@@ -67,9 +67,11 @@ type Run struct {
 	silence map[pawl.Seq]time.Duration // of those that wait for their model: for how long when it was shown last
 	// closed is the effect that was answered, lost or withdrawn last.
 	closed *pawl.Effect
-	stops  stops
-	since  pawl.Seq // when the run last began to go on: its start or last resumption
-	moved  Mark     // the last commit that changed something; before it, the run's start
+	// withdrawn are turns of coding agents that were withdrawn, and whose transcripts may still come.
+	withdrawn []*pawl.Effect
+	stops     stops
+	since     pawl.Seq // when the run last began to go on: its start or last resumption
+	moved     Mark     // the last commit that changed something; before it, the run's start
 }
 
 // Mark is an event worth pointing at, in one line.

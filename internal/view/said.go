@@ -36,6 +36,9 @@ type Said struct {
 	Calls []pawl.ToolUse
 	Usage pawl.Usage
 	Cost  pawl.Micros
+	// Of a turn of a coding agent: how it ended, if it ended well, and what it said and did.
+	Agent      *pawl.AgentTurned
+	Transcript pawl.Hash
 	// Of a tool's output, and of a note that answers a call: which call of the last reply it
 	// answers, from 1, with the tool and its arguments.
 	Call    int
@@ -78,6 +81,9 @@ func SaidBy(e pawl.Event, f *pawl.Effect) (Said, bool) {
 		x.Role, x.Text, x.System, x.Bytes, x.Cut = RolePrompt, b.Prompt, b.System, b.Bytes, b.Cut
 	case *pawl.ModelReplied:
 		x.Role, x.Text, x.Model, x.Calls, x.Usage, x.Cost = RoleAssistant, b.Text, b.Model, b.Calls, b.Usage, b.Cost
+		if x.Agent = b.Agent; b.Agent != nil {
+			x.Transcript = b.Agent.Transcript
+		}
 	case *pawl.ToolReturned:
 		x.Role, x.Text, x.Bytes, x.IsError = RoleTool, b.Output, b.Bytes, b.IsError
 		if do, ok := doOf[*pawl.CallTool](f); ok {
@@ -85,6 +91,12 @@ func SaidBy(e pawl.Event, f *pawl.Effect) (Said, bool) {
 		}
 	case *pawl.EffectFailed:
 		x.fail(f, string(b.Failure.Code)+": "+b.Failure.Message, b.Charged)
+		x.Transcript = b.Transcript
+	case *pawl.AnswerIgnored:
+		if f != nil && f.ID == b.Effect && !b.Transcript.IsZero() {
+			x.fail(f, "it was withdrawn", 0)
+			x.Transcript = b.Transcript
+		}
 	case *pawl.EffectLost:
 		x.fail(f, "lost when the process died", b.Charged)
 	}

@@ -211,6 +211,9 @@ func (t teller) reply(b *pawl.ModelReplied) string {
 		if b.Agent.Failed > 0 {
 			s += fmt.Sprintf(", %d of which failed", b.Agent.Failed)
 		}
+		if b.Agent.Heard > 0 {
+			s += ", and heard " + count(b.Agent.Heard, "info")
+		}
 	}
 	if text := plain.Line(t.blobs.text(b.Text), 100); text != "" {
 		s += ": " + text

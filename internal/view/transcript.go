@@ -22,7 +22,11 @@ type Transcript struct {
 	run      *Run
 	blobs    Blobs
 	sessions []*Session // oldest first
+	most     int        // updates of a turn that an entry has; 0 = all
 }
+
+// Shorten makes the entries have no more of a turn's updates than their rows show with these options.
+func (t *Transcript) Shorten(o TranscriptOptions) { t.most = o.Lines * updatesPerLine }
 
 // TranscriptEntry is one thing that was said or done in a session, for other programs. Its texts
 // are whole and safe to print. Fields are added, never renamed.
@@ -56,7 +60,12 @@ type TranscriptEntry struct {
 	Args    json.RawMessage    `json:"args,omitempty"`
 	IsError bool               `json:"is_error,omitempty"`
 	Result  pawl.SessionResult `json:"result,omitempty"` // of the session's end
+	// Of a turn of a coding agent, one that failed too: what it said and did, and, of one that ended
+	// well, what it cost at list prices in millionths of a dollar, even if a plan paid for it.
+	Updates []pawl.AgentUpdate `json:"updates,omitempty"`
+	Worth   pawl.Micros        `json:"worth,omitempty"`
 
+	left    int // updates that are left out
 	said    *Said
 	session *Session
 	run     *Run
@@ -110,13 +119,16 @@ func (s *Session) inAnyRound() *Session {
 // anything. The run has had the event applied.
 func EntryOf(e pawl.Event, r *Run, blobs Blobs) (TranscriptEntry, bool) {
 	l := r.loop(e.Loop)
+	if _, late := e.Body.(*pawl.AnswerIgnored); late && r.closed != nil {
+		l = r.loop(r.closed.Loop)
+	}
 	x, ok := SaidBy(e, r.closed)
 	if !ok || l == nil || l.sessions[x.Session] == nil {
 		return TranscriptEntry{}, false
 	}
 	s := l.sessions[x.Session]
 	if n := len(s.Said); n > 0 && s.Said[n-1].Seq == e.Seq {
-		return r.entry(s, &s.Said[n-1], blobs), true
+		return r.entry(s, &s.Said[n-1], blobs, 0), true
 	}
 	return TranscriptEntry{}, false
 }
@@ -125,7 +137,7 @@ func EntryOf(e pawl.Event, r *Run, blobs Blobs) (TranscriptEntry, bool) {
 func (t *Transcript) BySession(yield func(TranscriptEntry) bool) {
 	for _, s := range t.sessions {
 		for i := range s.Said {
-			if !yield(t.run.entry(s, &s.Said[i], t.blobs)) {
+			if !yield(t.run.entry(s, &s.Said[i], t.blobs, t.most)) {
 				return
 			}
 		}
@@ -168,15 +180,15 @@ func (t *Transcript) inOrder(after pawl.Seq) []spoken {
 func (t *Transcript) each(all iter.Seq[spoken]) iter.Seq[TranscriptEntry] {
 	return func(yield func(TranscriptEntry) bool) {
 		for x := range all {
-			if !yield(t.run.entry(x.s, x.x, t.blobs)) {
+			if !yield(t.run.entry(x.s, x.x, t.blobs, t.most)) {
 				return
 			}
 		}
 	}
 }
 
-// entry reads the texts of an entry.
-func (r *Run) entry(s *Session, x *Said, blobs Blobs) TranscriptEntry {
+// entry reads the texts of an entry, and most of a turn's updates; zero = all.
+func (r *Run) entry(s *Session, x *Said, blobs Blobs, most int) TranscriptEntry {
 	e := TranscriptEntry{Event: x.Seq, Time: x.Time, Loop: s.loop, Task: plain.Line(r.path(r.loop(s.loop)), 0), Session: s.Session, Place: plain.Line(s.Place.String(), 0),
 		Turn: x.Turn, Role: x.Role, Text: plain.Text(x.Note), System: blobs.text(x.System), Bytes: x.Bytes, Cut: lines(x.Cut), Model: plain.Line(x.Model, 0), Cost: x.Cost,
 		Call: x.Call, Tool: plain.Line(x.Tool, 0), IsError: x.IsError, Result: pawl.SessionResult(plain.Line(string(x.Result), 0)), said: x, session: s, run: r}
@@ -191,6 +203,10 @@ func (r *Run) entry(s *Session, x *Said, blobs Blobs) TranscriptEntry {
 	}
 	if x.Role == RoleAssistant {
 		e.Usage = &x.Usage
+	}
+	e.Updates, e.left = blobs.updates(x.Transcript, most)
+	if x.Agent != nil {
+		e.Worth = x.Agent.Worth
 	}
 	for _, c := range x.Calls {
 		e.Calls = append(e.Calls, TranscriptCall{plain.Line(c.Tool, 0), blobs.JSON(c.Args)})
@@ -218,6 +234,7 @@ type TranscriptOptions struct {
 
 // Write writes the entries session by session, each session below a heading.
 func (t *Transcript) Write(w io.Writer, color bool, o TranscriptOptions) error {
+	t.Shorten(o)
 	var in *Session
 	for e := range t.BySession {
 		var out strings.Builder
@@ -279,7 +296,7 @@ func (e *TranscriptEntry) Rows(o TranscriptOptions) []TranscriptRow {
 		tone = ToneBad
 	}
 	out := []TranscriptRow{{plain.Line(head, 0), tone, true}}
-	const indent, quoted = "    ", "    │ "
+	out = append(out, o.updateRows(e.Updates, e.left)...)
 	body := func(lead string, tone Tone, lines []string) {
 		for _, line := range o.excerpt(lines) {
 			out = append(out, TranscriptRow{Text: strings.TrimRight(lead+line, " "), Tone: tone})
@@ -289,7 +306,9 @@ func (e *TranscriptEntry) Rows(o TranscriptOptions) []TranscriptRow {
 	case RolePrompt, RoleTool:
 		body(quoted, ToneQuiet, textLines(e.Text))
 	case RoleAssistant:
-		body(indent, TonePlain, textLines(e.Text))
+		if e.Text != lastText(e.Updates) {
+			body(indent, TonePlain, textLines(e.Text))
+		}
 		for _, c := range e.Calls {
 			all := argumentLines(c.Args)
 			first := "→ " + c.Tool
@@ -328,11 +347,7 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		return s + fmt.Sprintf(" · whole text: pawl show %s --prompt=event-%d", e.run.ID, e.Event)
 	case RoleAssistant:
 		in := e.Usage.Total() - e.Usage.Output
-		s := fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), Thousands(e.Usage.Output))
-		if !e.run.Settings.NoCost {
-			s += ", " + e.Cost.String()
-		}
-		return s
+		return fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), Thousands(e.Usage.Output)) + e.costOf()
 	case RoleTool:
 		s := toolCall(e.Tool, e.Args) + " · "
 		if e.IsError {
@@ -444,6 +459,9 @@ func (o *TranscriptOptions) excerpt(all []string) []string {
 	show(all[len(all)-tail:])
 	return out
 }
+
+// cutLines returns the lines of a text that has one, as they are shown.
+func (o *TranscriptOptions) cutLines(line string) []string { return o.excerpt(textLines(line)) }
 
 // cutLine returns the beginning of a line that is too long, with a count of what is left out.
 func (o *TranscriptOptions) cutLine(line string) string {

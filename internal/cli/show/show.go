@@ -51,9 +51,11 @@ byte for byte.
 With --transcript it prints what was said and done, session by session and turn
 by turn: the prompt, the model's text, each tool call with its arguments and its
 output, the tokens and the cost: of all sessions, or of those that STEP names as
-above, or by a loop's id; an iteration is task/2 or parser/2. Of each text it
-shows the first and the last lines, --lines of them, and counts the others; with
---json the texts are whole. pawl logs --full -f shows the same as it happens.
+above, or by a loop's id; an iteration is task/2 or parser/2. Of a turn of a
+coding agent it prints all that the agent said and did, also if the turn failed.
+Of each text it shows the first and the last lines, --lines of them, and counts
+the others; with --json the texts are whole. pawl logs --full -f shows the same
+as it happens, or for a coding agent at the end of each turn.
 
 With --answer it prints what the run says at its end, whole and nothing else:
 the answer or the summary that a step wrote last.

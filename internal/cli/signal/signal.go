@@ -32,7 +32,8 @@ func New(app *cli.App) *cobra.Command {
   pause    start nothing after this iteration
   resume   continue
   rebase   take over the parent's head before the next iteration
-  info     a text, --text, for the next prompt
+  info     a text, --text: a coding agent that can hear in the middle of a turn
+           receives it now, others in their next prompt; the command says which
 
 --to says which loops: a loop's id, the end of its path (auth, or tokens/code of
 auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND
@@ -96,7 +97,10 @@ func (o *options) send(ctx context.Context, app *cli.App, args []string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	names := told(ctx, s, from)
+	names, hear := told(ctx, s, from)
+	if hear != "" {
+		return app.Steered(ctx, s, from, "Run %s: %s is sent to %s. %s", info.ID, kind, names, hear)
+	}
 	return app.Steered(ctx, s, from, "Run %s: %s is sent to %s", info.ID, kind, names)
 }
 
@@ -123,20 +127,24 @@ func Selector(rs *view.Records, to string) (string, error) {
 	return "", pawl.Errorf(pawl.CodeInvalid, "%q selects nothing: want a loop's id or task, descendants:LOOP, children:LOOP, type:KIND or status:STATUS", plain.Line(to, 60))
 }
 
-// told names the loops that have got a signal since a run was read.
-func told(ctx context.Context, s *cli.Session, from *view.Run) string {
+// told names the loops that have got a signal since a run was read, and says which coding agents hear
+// it when: "Loop auth: claude-code hears it now". Hear is empty if no agent is making a turn.
+func told(ctx context.Context, s *cli.Session, from *view.Run) (loops, hear string) {
 	r, err := cli.Fold(ctx, s, from.ID)
 	if err != nil {
-		return "them"
+		return "them", ""
 	}
-	var names []string
+	var names, agents []string
 	for _, sig := range r.Records.Signals[min(len(from.Records.Signals), len(r.Records.Signals)):] {
 		if rec := r.Records.Loop(sig.Target); rec != nil && sig.SourceLoop == "" && len(names) < 12 {
 			names = append(names, r.Records.Path(rec))
+			if text := sig.Hears(); text != "" {
+				agents = append(agents, "Loop "+r.Records.Path(rec)+": "+text)
+			}
 		}
 	}
 	if len(names) == 0 {
-		return "them"
+		return "them", ""
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", "), strings.Join(agents, "; ")
 }

@@ -34,6 +34,9 @@ func (d *Driver) Drain(ctx context.Context) {
 type flight struct {
 	cancel context.CancelFunc
 	counts bool // it is not a timer
+	// infos delivers what people tell a coding agent during its turn; nil = nothing can be delivered.
+	// It belongs to the run's goroutine.
+	infos chan string
 	// begun says that it is performed, over that its answer is durable, or not wanted
 	// any more. The driver's mu guards them.
 	begun, over bool

@@ -2,8 +2,10 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -349,4 +351,141 @@ func clockJumps(t *testing.T) {
 	if state.Alive > time.Minute {
 		t.Errorf("the run was driven for %s", state.Alive)
 	}
+}
+
+// cutOff is a world whose first model call lasts until its context ends, and then fails with a
+// transcript, as a turn of a coding agent does.
+type cutOff struct {
+	drivertest.World
+	begun, ended chan struct{}
+	once         sync.Once
+}
+
+func (c *cutOff) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	first := false
+	if job.Effect.Do.Verb() == pawl.VerbCallModel {
+		c.once.Do(func() { first = true })
+	}
+	if !first {
+		return c.World.Perform(ctx, job)
+	}
+	defer close(c.ended)
+	close(c.begun)
+	<-ctx.Done()
+	b := pawl.NewBlob([]byte("what it did"))
+	return &pawl.EffectFailed{Effect: job.Effect.ID, Transcript: b.Hash}, []pawl.Blob{b}
+}
+
+// The transcript of a turn is kept if its time is up, or if it is withdrawn.
+func TestTranscriptIsKept(t *testing.T) {
+	for _, withdrawn := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			log, left := mem.New(), make(chan error, 1)
+			world := &cutOff{begun: make(chan struct{}), ended: make(chan struct{})}
+			world.Before = func(_ context.Context, job driver.Job) {
+				if job.Effect.Do.Verb() == pawl.VerbCloseWorkspace {
+					<-world.ended
+				}
+			}
+			d := &local.Driver{Log: log, Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+			t.Cleanup(d.Close)
+			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+				t.Fatal(err)
+			}
+			<-world.begun
+			if withdrawn {
+				if err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-left; err != nil {
+				t.Fatal(err)
+			}
+			var kept []pawl.Hash
+			for e, err := range log.Events(t.Context(), "001-small", 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch b := e.Body.(type) {
+				case *pawl.EffectFailed:
+					kept = append(kept, b.Transcript)
+				case *pawl.AnswerIgnored:
+					kept = append(kept, b.Transcript)
+				}
+			}
+			if len(kept) != 1 {
+				t.Fatalf("withdrawn %t: %d transcripts", withdrawn, len(kept))
+			}
+			if data, err := log.Blob(t.Context(), "001-small", kept[0]); err != nil || string(data) != "what it did" {
+				t.Errorf("withdrawn %t: transcript %q, %v", withdrawn, data, err)
+			}
+		})
+	}
+}
+
+// listener is a world whose turns of coding agents last until as many infos were heard as it waits for.
+type listener struct {
+	drivertest.World
+	begun chan struct{}
+	heard chan string
+	waits int
+}
+
+func (l *listener) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	answer, blobs := l.World.Perform(ctx, job)
+	b, ok := answer.(*pawl.ModelReplied)
+	if !ok {
+		return answer, blobs
+	}
+	b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Tree: "tree"}
+	if l.waits > 0 {
+		close(l.begun)
+		for range l.waits {
+			l.heard <- <-job.Infos
+		}
+		b.Agent.Heard, l.waits = l.waits, 0
+	}
+	return answer, blobs
+}
+
+// Infos reach the turn of a coding agent that is being made, in their order.
+func TestInfos(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started := drivertest.Started()
+		var settings pawl.Settings
+		if err := json.Unmarshal(started.Settings, &settings); err != nil {
+			t.Fatal(err)
+		}
+		for i := range settings.Models {
+			settings.Models[i].Agent, settings.Models[i].Hears = true, true
+		}
+		encoded, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started.Settings = encoded
+		world := &listener{begun: make(chan struct{}), heard: make(chan string, 2), waits: 2}
+		left := make(chan error, 1)
+		d := &local.Driver{Log: mem.New(), Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+		t.Cleanup(d.Close)
+		if err := d.Start(t.Context(), "001-small", started, nil); err != nil {
+			t.Fatal(err)
+		}
+		<-world.begun
+		s, err := local.Fold(t.Context(), d.Log, "001-small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"one", "two"} {
+			if err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalInfo, To: s.Loop(1).ID, Text: text}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-world.heard; got != text {
+				t.Errorf("the agent heard %q, want %q", got, text)
+			}
+		}
+		if err := <-left; err != nil {
+			t.Fatal(err)
+		}
+	})
 }

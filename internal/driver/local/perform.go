@@ -15,13 +15,25 @@ import (
 // perform brings one effect to its answer, and queues that.
 func (r *run) perform(ctx context.Context, fl *flight, job driver.Job) {
 	answer, blobs := r.withSpace(ctx, fl, job)
-	if answer == nil || ctx.Err() != nil {
+	if answer == nil || ctx.Err() != nil && !hasTranscript(answer) {
 		return // not wanted any more
 	}
 	select {
 	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
 	case <-r.ctx.Done():
 	}
+}
+
+// hasTranscript reports whether an answer tells what a coding agent did, which is kept even if the
+// turn was withdrawn.
+func hasTranscript(a pawl.Answer) bool {
+	switch b := a.(type) {
+	case *pawl.EffectFailed:
+		return !b.Transcript.IsZero()
+	case *pawl.ModelReplied:
+		return b.Agent != nil && !b.Agent.Transcript.IsZero()
+	}
+	return false
 }
 
 // withSpace performs an effect, and again, as after a crash, while a disk has no space for it.
@@ -101,11 +113,16 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 		job.Heard = w.heard
 	}
 	answer, blobs = r.d.Performer.Perform(ctx, job)
-	_, isFailure := answer.(*pawl.EffectFailed)
+	failure, isFailure := answer.(*pawl.EffectFailed)
 	switch {
 	case answer != nil && !isFailure:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
-		return failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", rounded(f.Timeout))), nil
+		late := failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", rounded(f.Timeout)))
+		if !isFailure || failure.Transcript.IsZero() {
+			return late, nil
+		}
+		late.Transcript = failure.Transcript
+		return late, blobs
 	case answer == nil:
 		return failed(f.ID, pawl.FailDefect, "there is no answer"), nil
 	}

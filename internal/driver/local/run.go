@@ -279,6 +279,28 @@ func (r *run) reconcile(events []pawl.Event) {
 			}
 		}
 	}
+	for _, e := range events {
+		if b, ok := e.Body.(*pawl.SignalSent); ok && b.Turn != 0 {
+			r.inform(b)
+		}
+	}
+}
+
+// maxInfos is how many infos wait for a coding agent. Of further ones it hears none: they are in the
+// next prompt.
+const maxInfos = 32
+
+// inform hands an info to the turn that it was sent to.
+func (r *run) inform(b *pawl.SignalSent) {
+	f := r.running[b.Turn]
+	if f == nil || f.infos == nil {
+		return
+	}
+	select {
+	case f.infos <- b.Reason:
+	default:
+		f.infos = nil // what is heard is counted from the first one
+	}
 }
 
 func (r *run) stop(id pawl.Seq) {
@@ -316,6 +338,10 @@ func (r *run) start(f *pawl.Effect) {
 				r.d.Live(r.id, pawl.Live{Effect: f.ID, Place: f.Place, Text: text})
 			}
 		},
+	}
+	if do, ok := f.Do.(*pawl.CallModel); ok && do.Agent != nil {
+		fl.infos = make(chan string, maxInfos)
+		job.Infos = fl.infos
 	}
 	job.Progressed = func(b *pawl.AgentProgressed) {
 		select {

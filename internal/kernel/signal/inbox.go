@@ -16,6 +16,9 @@ type Inbox struct {
 	Signals []Signal // not acknowledged yet
 	Infos   []info   // texts for its next prompts, oldest first
 	Held    bool     // a signal holds it: it begins nothing
+
+	turn   pawl.Seq // the last turn of a coding agent that an info was sent to
+	handed int      // how many infos were sent to that turn
 }
 
 // Signal is a signal that a loop has not acknowledged.
@@ -40,7 +43,11 @@ const MaxUnseen = 4
 // info is a text for the next prompt.
 type info struct {
 	text pawl.Hash
-	told bool // a prompt of this iteration contained it
+	told bool // a prompt of this iteration contained it, or an agent heard it
+	// turn is the turn of a coding agent that it was sent to, and nth which of that turn's infos it is,
+	// from 1; zero = none.
+	turn pawl.Seq
+	nth  int
 }
 
 // Unseen returns the first signal of these kinds that was not acknowledged, or nil.
@@ -81,7 +88,15 @@ func (in *Inbox) Take(b *pawl.SignalSent) *Signal {
 	case pawl.SignalInvalidate:
 		g.Reason = brief.Cut(b.Reason, maxSignalReason)
 	case pawl.SignalInfo:
-		in.Infos = append(slices.Clone(in.Infos[max(0, len(in.Infos)-maxInfos+1):]), info{text: b.Payload})
+		i := info{text: b.Payload, turn: b.Turn}
+		if b.Turn != 0 {
+			if b.Turn != in.turn {
+				in.turn, in.handed = b.Turn, 0
+			}
+			in.handed++
+			i.nth = in.handed
+		}
+		in.Infos = append(slices.Clone(in.Infos[max(0, len(in.Infos)-maxInfos+1):]), i)
 	case pawl.SignalError:
 		g.Payload = b.Payload
 	}
@@ -134,7 +149,16 @@ func (in *Inbox) Tell() {
 	}
 }
 
-// ForgetTold removes the infos that a prompt contained.
+// Hear records that a coding agent has received the first n infos that were sent to its turn.
+func (in *Inbox) Hear(turn pawl.Seq, n int) {
+	in.Infos = slices.Clone(in.Infos)
+	for i := range in.Infos {
+		x := &in.Infos[i]
+		x.told = x.told || x.turn == turn && x.nth <= n
+	}
+}
+
+// ForgetTold removes the infos that a prompt contained, or that an agent heard.
 func (in *Inbox) ForgetTold() {
 	in.Infos = slices.DeleteFunc(slices.Clone(in.Infos), func(i info) bool { return i.told })
 }
