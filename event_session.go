@@ -127,6 +127,10 @@ type AgentTurned struct {
 	Version string `json:"version,omitempty"`
 	Tools   int    `json:"tools,omitempty"`
 	Failed  int    `json:"failed,omitempty"`
+	// Commands is how many of the calls ran commands; CommandFailed reports whether the last of these
+	// failed.
+	Commands      int  `json:"commands,omitempty"`
+	CommandFailed bool `json:"command_failed,omitempty"`
 	// Heard is how many of the infos that were sent during the turn the agent has received: the first
 	// ones. The others are in the next prompt.
 	Heard int `json:"heard,omitempty"`
@@ -168,6 +172,8 @@ func (b *AgentTurned) fields(c *coder) {
 	num(c, 9, &b.Tools)
 	num(c, 10, &b.Failed)
 	num(c, 11, &b.Heard)
+	num(c, 12, &b.Commands)
+	flag(c, 13, &b.CommandFailed)
 }
 
 // Answers implements [Answer].

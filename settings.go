@@ -292,6 +292,8 @@ type ModelChoice struct {
 	// whether a plan pays for its turns, so that they cost no money.
 	Agent bool `json:"agent,omitempty"`
 	Plan  bool `json:"plan,omitempty"`
+	// Hides reports whether the coding agent does not show all of its tool calls.
+	Hides bool `json:"hides,omitempty"`
 	// Hears reports whether the coding agent can receive messages in the middle of a turn.
 	Hears bool `json:"hears,omitempty"`
 }

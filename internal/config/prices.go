@@ -53,7 +53,7 @@ func (v *values) choose(mo *model, list []known) pawl.ModelChoice {
 	free := v.providers[mo.provider].free()
 	k := lookUp(list, mo.provider, mo.name)
 	if d := v.delegate(mo.provider); d != nil {
-		out.Agent, out.Plan, out.Hears = true, mo.plan, d.Hears
+		out.Agent, out.Plan, out.Hides, out.Hears = true, mo.plan, d.Hides, d.Hears
 		free = v.providers[d.Provider].free()
 		k = d.lookUp(list, mo.name)
 		out.MaxOutput = cmp.Or(out.MaxOutput, d.MaxOutput)

@@ -410,3 +410,35 @@ func TestAgentHearsInTurnsOfSteps(t *testing.T) {
 		t.Errorf("the signals are %+v", b)
 	}
 }
+
+// What the agent's last command led to comes from what it shows of its calls. It is not judged if
+// the agent does not show all of them.
+func TestToolResultsOfAgent(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		hides bool
+		want  pawl.Verdict
+	}{
+		{"implement: runs x1", false, pawl.VerdictPass},
+		{"implement: fails x1", false, pawl.VerdictFail},
+		{"implement: fails x1", true, pawl.VerdictSkip},
+		{"implement: runs x1", true, pawl.VerdictSkip},
+	} {
+		w := agentRun(t, func(r *pawl.Recipe, s *pawl.Settings) {
+			r.Kinds[0].Gates = append(r.Kinds[0].Gates, pawl.Stage{Name: "commands", Builtin: toolResults})
+			for i := range s.Models {
+				s.Models[i].Hides = c.hides
+			}
+		}, c.rule)
+		w.finish()
+		var got pawl.Verdict
+		for _, b := range all[*pawl.GateJudged](w) {
+			if b.Gate == "commands" && got == "" {
+				got = b.Verdict
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s, hides %t: %s, want %s", c.rule, c.hides, got, c.want)
+		}
+	}
+}

@@ -240,7 +240,7 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		x.Prompt(b)
 	case *pawl.ModelReplied:
 		x.Reply(b)
-		l.turned(f.ID, b.Agent)
+		l.turned(x, f.ID, s.model(f.Do.(*pawl.CallModel)).Hides, b.Agent)
 	case *pawl.ToolReturned:
 		l.toolReturned(x, f, b)
 	case *pawl.WaitEnded:
@@ -414,10 +414,17 @@ func (l *Loop) turnFailed(x *session.Session, do *pawl.CallModel, why *pawl.Fail
 	}
 }
 
-// turned records what a turn of a coding agent left in the worktree, and what the agent heard.
-func (l *Loop) turned(turn pawl.Seq, b *pawl.AgentTurned) {
+// turned records what a turn of a coding agent left in the worktree, how its last command ended, and
+// what the agent heard. Hides reports whether the agent does not show all of its calls.
+func (l *Loop) turned(x *session.Session, turn pawl.Seq, hides bool, b *pawl.AgentTurned) {
 	if b == nil {
 		return
+	}
+	if x.Purpose == pawl.ForStep {
+		l.left.RunHidden = hides
+		if b.Commands > 0 {
+			l.left.RunFailed = b.CommandFailed
+		}
 	}
 	if b.Heard > 0 {
 		l.inbox.Hear(turn, b.Heard)

@@ -234,7 +234,10 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 			l.readable(b)
 		}
 	case toolResults:
-		if l.left.RunFailed {
+		switch {
+		case l.left.RunHidden:
+			b.Verdict, b.Reason = pawl.VerdictSkip, "the coding agent does not show all of its tool calls"
+		case l.left.RunFailed:
 			b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("the last command the agent ran failed, and it left it at that", 300)
 		}
 	}

@@ -406,6 +406,9 @@ func (s *script) replied(f *pawl.Effect, r *rule) pawl.Answer {
 	}
 	if isTurn(f) {
 		b.Agent = &pawl.AgentTurned{Stop: pawl.AgentEnded, Session: sessionOf(f), Worth: 300_000, Changed: r.says("changes")}
+		if r.says("fails") || r.says("runs") {
+			b.Agent.Commands, b.Agent.CommandFailed = 1, r.says("fails")
+		}
 		if r.says("capped") {
 			b.Agent.Stop = pawl.AgentCapped
 		}

@@ -293,7 +293,8 @@ func (t *turn) ended(ctx context.Context, reply pawl.AgentReply) (pawl.Answer, e
 	out.Agent = &pawl.AgentTurned{
 		Stop: reply.Stop, Session: reply.Session, Transcript: log, Tree: recording.Tree, LeftOut: met(recording.LeftOut),
 		Changed: t.access == pawl.AgentReads && recording.Tree != t.do.Agent.Before,
-		Version: t.a.clean(reply.Version), Tools: t.log.tools, Failed: t.log.failed, Heard: max(reply.Heard, 0),
+		Version: t.a.clean(reply.Version), Tools: t.log.tools, Failed: t.log.failed,
+		Commands: t.log.commands, CommandFailed: t.log.commandFailed, Heard: max(reply.Heard, 0),
 	}
 	if len(out.Agent.Session) > pawl.MaxAgentSession {
 		out.Agent.Session = ""

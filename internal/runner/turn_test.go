@@ -119,9 +119,11 @@ func TestTurn(t *testing.T) {
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateSession, Text: "s1"})
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Partial: true, Text: "I wri"})
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: "I write " + w.secret})
-		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1", Tool: "Bash", Title: "echo"})
+		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1", Tool: "Bash", Does: pawl.DoesExecute, Title: "echo"})
 		in.sh(ctx, "echo b > b.txt")
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: "1", Failed: true})
+		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "2", Tool: "Read", Does: pawl.DoesRead})
+		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: "2"})
 		session, end := in.connect(ctx)
 		defer end()
 		list, err := session.ListTools(ctx, nil)
@@ -154,12 +156,14 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	a := got.Agent
-	if a.Stop != pawl.AgentEnded || a.Session != "s1" || a.Tree == before || a.Changed || a.Worth != 300 || a.Version != "9" || a.Tools != 1 || a.Failed != 1 {
+	if a.Stop != pawl.AgentEnded || a.Session != "s1" || a.Tree == before || a.Changed || a.Worth != 300 || a.Version != "9" || a.Tools != 2 || a.Failed != 1 || a.Commands != 1 || !a.CommandFailed {
 		t.Errorf("the turn ended %+v", a)
 	}
 	want := `{"kind":"text","text":"I write [secret]"}
-{"kind":"call","call":"1","tool":"Bash","title":"echo"}
+{"kind":"call","call":"1","tool":"Bash","does":"execute","title":"echo"}
 {"kind":"result","call":"1","failed":true}
+{"kind":"call","call":"2","tool":"Read","does":"read"}
+{"kind":"result","call":"2"}
 `
 	if diff := cmp.Diff(want, w.MustBlob(t, a.Transcript)); diff != "" {
 		t.Errorf("transcript (-want +got):\n%s", diff)

@@ -113,15 +113,29 @@ type transcriptLog struct {
 	pieces        []byte          // of a text that has not come in full
 	dropped       int             // updates for which there was no room
 	tools, failed int             // calls of the agent's own tools
+	runs          map[string]bool // calls that run commands and have not ended
+	commands      int             // calls that ran commands
+	commandFailed bool            // the last of these failed
 }
 
 func (l *transcriptLog) add(u pawl.AgentUpdate) {
 	switch u.Kind {
 	case pawl.UpdateCall:
 		l.tools++
+		if u.Does == pawl.DoesExecute {
+			if l.runs == nil {
+				l.runs = map[string]bool{}
+			}
+			l.runs[u.Call] = true
+		}
 	case pawl.UpdateResult:
 		if u.Failed {
 			l.failed++
+		}
+		if l.runs[u.Call] {
+			delete(l.runs, u.Call)
+			l.commands++
+			l.commandFailed = u.Failed
 		}
 	case pawl.UpdateAlive, pawl.UpdateUsage, pawl.UpdateSession:
 		return

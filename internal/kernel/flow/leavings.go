@@ -15,6 +15,7 @@ type Leavings struct {
 	Lists     []List       // for steps with for_each, oldest first
 	Decision  string       // the last decision that a step submitted; empty = none
 	RunFailed bool         // the last command that a session of the iteration ran failed
+	RunHidden bool         // it may have failed: the coding agent does not show all of its calls
 }
 
 // OutputName returns the name under which later prompts find the output of a step.
@@ -118,7 +119,7 @@ func (r *Leavings) Drop(keeps func(output string) bool) {
 	if r.Lists = slices.DeleteFunc(slices.Clone(r.Lists), func(o List) bool { return !keeps(o.output) }); len(r.Lists) == 0 {
 		r.Lists = nil
 	}
-	r.Decision, r.RunFailed = "", false
+	r.Decision, r.RunFailed, r.RunHidden = "", false, false
 }
 
 // EntriesOf returns the entries over which the step with for_each at a position runs, in the

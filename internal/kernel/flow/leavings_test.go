@@ -121,14 +121,14 @@ func TestKeepLists(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
-	r := &Leavings{Decision: "PASS", RunFailed: true}
+	r := &Leavings{Decision: "PASS", RunFailed: true, RunHidden: true}
 	keepAll(r, "a b c")
 	f := &Flow{Fields: []string{"files"}}
 	r.KeepLists(f, &pawl.Step{Name: "s", Output: "b"}, ended(1, "files=1"))
 	r.KeepLists(f, &pawl.Step{Name: "b", Output: "c"}, ended(2, "files=1"))
 	all := r.Lists
 	r.Drop(func(output string) bool { return output == "b" })
-	if names(r) != "b2" || lists(r) != "s/b.files=1@1" || r.Decision != "" || r.RunFailed {
+	if names(r) != "b2" || lists(r) != "s/b.files=1@1" || r.Decision != "" || r.RunFailed || r.RunHidden {
 		t.Errorf("what is left is %+v", r)
 	}
 	if len(all) != 2 || all[1].step != "b" {
