@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/config"
 	"pawl/internal/delegate/acp"
+	"pawl/internal/delegate/answers"
 	"pawl/internal/delegate/claude"
 	"pawl/internal/delegate/codex"
 	"pawl/internal/delegate/login"
@@ -65,14 +67,35 @@ func (m *models) delegate(ctx context.Context, job driver.Job, tier int) (runner
 	if purse.Kind == config.PurseLogin {
 		m.withLogin(&out, &d, purse)
 	} else {
-		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Key: func(ctx context.Context) (string, error) {
+		at := turnOf{of, job.Workspace, out.Room.Agent}
+		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Answered: func(a pawl.GatewayAnswer) {
+			if w, ok := m.turns.Load(at); ok {
+				w.(*answers.Watch).Answered(a)
+			}
+		}, Key: func(ctx context.Context) (string, error) {
 			key, err := m.keys.Key(ctx, purse.Key, app.Environ)
 			m.environs.know(key)
 			return cmp.Or(key, "none"), err
 		}}
 	}
-	out.In = func(room pawl.DelegateRoom) pawl.Agent { return agentIn(room, &d, &setup, program) }
+	out.In = func(room pawl.DelegateRoom) pawl.Agent {
+		agent := agentIn(room, &d, &setup, program)
+		if out.Room.Gateway == nil {
+			return agent
+		}
+		return m.watched(agent, turnOf{of, job.Workspace, out.Room.Agent}, purse.Address)
+	}
 	return out, nil
+}
+
+// watched returns an agent whose failures are what the gateway saw of them.
+func (m *models) watched(agent pawl.Agent, at turnOf, address string) pawl.Agent {
+	w := &answers.Watch{}
+	if u, err := url.Parse(address); err == nil {
+		w.Host = u.Host
+	}
+	m.turns.Store(at, w)
+	return &answers.Agent{Agent: agent, Watch: w, Done: func() { m.turns.CompareAndDelete(at, w) }}
 }
 
 // agentIn returns an agent for an open room.

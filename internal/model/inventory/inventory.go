@@ -320,7 +320,7 @@ func (x explained) Call(ctx context.Context, req pawl.ModelRequest, sink func(pa
 			told.Message = fmt.Sprintf("%s %s: %s", x.server.host(), x.server.refuses(), e.Message)
 		}
 		return reply, &told
-	case e.Kind == pawl.ModelBadRequest && e.Status == http.StatusNotFound:
+	case e.Kind == pawl.ModelUnknown || e.Kind == pawl.ModelBadRequest && e.Status == http.StatusNotFound:
 		models, asking := x.server.Models(ctx)
 		if asking != nil || Has(models, req.Model) {
 			return reply, err

@@ -251,7 +251,7 @@ func TestExplain(t *testing.T) {
 			server.Models = c.models
 			_, err := chat(local(server.BaseURL)).Call(t.Context(), ask, nil)
 			e, ok := errors.AsType[*pawl.ModelError](err)
-			if !ok || e.Kind != pawl.ModelBadRequest || e.Status != 404 || !strings.HasSuffix(e.Message, c.says) || e.Fix != c.fix {
+			if !ok || e.Kind != pawl.ModelUnknown || e.Status != 404 || !strings.HasSuffix(e.Message, c.says) || e.Fix != c.fix {
 				t.Errorf("%+v, want %s", e, c.says)
 			}
 		})

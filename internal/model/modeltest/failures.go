@@ -45,7 +45,7 @@ func (s *suite) statuses() []status {
 		{name: "unauthorized", status: 401, body: says("authentication_error", "Incorrect API key provided: "+key+" or sk-abc*****xyz."), kind: pawl.ModelAuth},
 		{name: "forbidden", status: 403, body: says("permission_error", "Not for you."), kind: pawl.ModelAuth},
 		{name: "bad request", status: 400, body: says("invalid_request_error", "What?"), kind: pawl.ModelBadRequest},
-		{name: "no such model", status: 404, body: says("not_found_error", "model: test-model"), kind: pawl.ModelBadRequest},
+		{name: "no such model", status: 404, body: says("not_found_error", "model: test-model"), kind: pawl.ModelUnknown},
 		{name: "too large", status: 413, body: page, kind: pawl.ModelBadRequest},
 		{name: "unprocessable", status: 422, body: `{"detail":"tools are not supported"}`, kind: pawl.ModelBadRequest},
 		{name: "no body", status: 400, body: " ", kind: pawl.ModelBadRequest},
