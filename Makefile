@@ -32,7 +32,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man install uninstall release demo check test lint notices rules bench fuzz faults mutants seams words tidy clean
+.PHONY: help build man install uninstall release demo check test test-agents lint notices rules bench fuzz faults mutants seams words tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -72,6 +72,13 @@ test: ## run every test in full, with the race detector where there is a C compi
 	$(GO) vet ./...
 	$(call run-tests,kernel,-timeout 80m,$(KERNEL))
 	$(call run-tests,test,$(RACE) -timeout 80m,$$($(GO) list ./... | grep -v pawl/internal/kernel))
+
+# The agents are installed in a folder of their own, unless PAWL_AGENTS names one with their programs.
+test-agents: ## run the tests with real coding agents, which it installs from npm (PAWL_AGENTS=FOLDER uses those in a folder)
+	@$(if $(PAWL_AGENTS),,tools/agents/install bin/agents)
+	@mkdir -p bin
+	PAWL_AGENTS=$(or $(PAWL_AGENTS),$(CURDIR)/bin/agents/bin) $(SUM) --format testname -- -count 1 -parallel 2 -timeout 60m \
+		-run '^(TestTableOfAgents|TestAgentsFallSilent|TestAgents)$$' ./internal/delegate ./cmd/pawl
 
 lint: ## run the linters, go vet for every platform that Pawl compiles on, and the check of THIRD_PARTY_NOTICES
 	$(GO) run ./tools/notices $(NOTICES)

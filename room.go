@@ -105,6 +105,17 @@ type Gateway struct {
 	Token string
 	// Key returns the key that takes the place of the token. It is called for each request.
 	Key func(ctx context.Context) (string, error)
+	// Answered, if not nil, is called when the server has begun to answer a request, or did not. It is
+	// called concurrently.
+	Answered func(GatewayAnswer)
+}
+
+// GatewayAnswer describes how a server answered a request, or why it did not.
+type GatewayAnswer struct {
+	Status int // the HTTP status; zero if there was no answer
+	Header map[string][]string
+	Body   []byte // of an answer that is an error, its beginning
+	Err    error  // why there was no answer
 }
 
 // DelegateRoom is an open room of a coding agent.

@@ -32,6 +32,16 @@ type models struct {
 
 	mu   sync.Mutex // guards made
 	made map[modelOf]pawl.Model
+
+	// turns has a *answers.Watch for each turn of an agent with a key, by turnOf. The gateway of a room
+	// is the same for many turns.
+	turns sync.Map
+}
+
+// turnOf says where an agent makes a turn. It makes one after the other there.
+type turnOf struct {
+	run              runOf
+	workspace, agent string
 }
 
 type modelOf struct {

@@ -126,7 +126,7 @@ func probedModel(app *cli.App, d *config.Delegate, model string) (cfg config.Con
 
 // ask has an agent make the turn of a probe.
 func (m *models) ask(ctx context.Context, rooms pawl.Rooms, of runOf, tree string, app *cli.App, d *config.Delegate, purse config.Purse, choice pawl.ModelChoice) (reply pawl.AgentReply, err error) {
-	agent := m.paid(of, app, d, purse, choice.Name)
+	agent := m.paid(of, "", app, d, purse, choice.Name)
 	spec := agent.Room
 	spec.AgentRoom, spec.ReadOnly = pawl.AgentRoom{Run: of.run, Name: d.Name, Tree: tree}, true
 	in, err := rooms.Delegate(ctx, spec)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/config"
 	"pawl/internal/delegate/acp"
+	"pawl/internal/delegate/answers"
 	"pawl/internal/delegate/claude"
 	"pawl/internal/delegate/codex"
 	"pawl/internal/delegate/login"
@@ -42,7 +44,7 @@ func roomToken(of runOf, account pawl.Account) string {
 }
 
 // delegate returns the coding agent of a choice of a run.
-func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelChoice) (runner.Delegate, error) {
+func (m *models) delegate(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (runner.Delegate, error) {
 	of, _ := ctx.Value(runKey{}).(runOf)
 	app := &cli.App{Environ: m.environs.get(of)}
 	cfg, err := m.environs.providers(of)
@@ -53,11 +55,11 @@ func (m *models) delegate(ctx context.Context, _ driver.Job, choice pawl.ModelCh
 	if problem != nil {
 		return runner.Delegate{}, &pawl.ModelError{Kind: pawl.ModelAuth, Message: problem.Error(), Fix: problem.Hint, Unsent: true}
 	}
-	return m.paid(of, app, &d, purse, choice.Name), nil
+	return m.paid(of, job.Workspace, app, &d, purse, choice.Name), nil
 }
 
-// paid returns a coding agent for a run, given what pays for its turns and its model.
-func (m *models) paid(of runOf, app *cli.App, d *config.Delegate, purse config.Purse, model string) runner.Delegate {
+// paid returns a coding agent for a worktree of a run, given what pays for its turns and its model.
+func (m *models) paid(of runOf, workspace string, app *cli.App, d *config.Delegate, purse config.Purse, model string) runner.Delegate {
 	program, token := resolved(app.Program(d.Command[0])), roomToken(of, purse.Account)
 	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: token, Model: model, Home: "{home}"})
 	out := runner.Delegate{Model: setup.Model, Room: pawl.DelegateSpec{
@@ -66,17 +68,38 @@ func (m *models) paid(of runOf, app *cli.App, d *config.Delegate, purse config.P
 	for _, f := range setup.Files {
 		out.Room.Home = append(out.Room.Home, pawl.RoomFile{Path: f.Path, Data: []byte(f.Text)})
 	}
+	at := turnOf{of, workspace, out.Room.Agent}
 	if purse.Kind == config.PurseLogin {
 		m.withLogin(&out, d, purse)
 	} else {
-		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Key: func(ctx context.Context) (string, error) {
+		out.Room.Gateway = &pawl.Gateway{Address: purse.Address, Token: token, Answered: func(a pawl.GatewayAnswer) {
+			if w, ok := m.turns.Load(at); ok {
+				w.(*answers.Watch).Answered(a)
+			}
+		}, Key: func(ctx context.Context) (string, error) {
 			key, err := m.keys.Key(ctx, purse.Key, app.Environ)
 			m.environs.know(key)
 			return cmp.Or(key, "none"), err
 		}}
 	}
-	out.In = func(room pawl.DelegateRoom) pawl.Agent { return agentIn(room, d, &setup, program) }
+	out.In = func(room pawl.DelegateRoom) pawl.Agent {
+		agent := agentIn(room, d, &setup, program)
+		if out.Room.Gateway == nil {
+			return agent
+		}
+		return m.watched(agent, at, purse.Address)
+	}
 	return out
+}
+
+// watched returns an agent whose failures are what the gateway saw of them.
+func (m *models) watched(agent pawl.Agent, at turnOf, address string) pawl.Agent {
+	w := &answers.Watch{}
+	if u, err := url.Parse(address); err == nil {
+		w.Host = u.Host
+	}
+	m.turns.Store(at, w)
+	return &answers.Agent{Agent: agent, Watch: w, Done: func() { m.turns.CompareAndDelete(at, w) }}
 }
 
 // agentIn returns an agent for an open room.

@@ -2,6 +2,7 @@ package delegate_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -169,6 +170,50 @@ func TestTableOfAgents(t *testing.T) {
 			}
 			if _, err := os.Stat(marker); err == nil {
 				t.Error("a command of the repository was run")
+			}
+		})
+	}
+}
+
+// A real agent whose model falls silent in the middle of a reply is ended by the limit on silence: by
+// itself it would wait for minutes.
+func TestAgentsFallSilent(t *testing.T) {
+	programs := os.Getenv("PAWL_AGENTS")
+	if programs == "" {
+		t.Skip("PAWL_AGENTS does not say where agents are installed")
+	}
+	cfg, err := config.Load(config.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range cfg.Delegates() {
+		if d.Untested || d.Key == nil {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			server := modeltest.NewServer("", func(pawl.ModelRequest) modeltest.Reply {
+				reply := modeltest.Text("It is done.")
+				reply.Fault = modeltest.Fault{Kind: modeltest.FaultHang, At: modeltest.AtText}
+				return reply
+			})
+			defer server.Close()
+			purse, err := d.Purse("", func(name string) string { return "key in " + name })
+			if err != nil {
+				t.Fatal(err)
+			}
+			address, err := url.Parse(purse.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := d.SetupFor(config.PurseKey, config.Filling{Gateway: strings.TrimSuffix(server.BaseURL, "/v1") + address.Path, Token: "token", Model: "gemini-2.5-flash"})
+			a := agent(t, &d, s, filepath.Join(programs, d.Command[0]), t.TempDir())
+			_, _, err = delegatetest.Turn(t, a, func(turn *pawl.AgentTurn) {
+				turn.Model, turn.Limits.Silence = s.Model, 15*time.Second
+			})
+			typed, ok := errors.AsType[*pawl.ModelError](err)
+			if !ok || typed.Kind != pawl.ModelTimeout || len(server.Received()) == 0 {
+				t.Errorf("after %d requests: %v", len(server.Received()), err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
@@ -25,6 +26,7 @@ type gateway struct {
 	proxy   *Proxy
 	token   string
 	key     func(ctx context.Context) (string, error)
+	told    func(pawl.GatewayAnswer)
 	base    *url.URL // its path has no slash at the end
 	port    uint16
 	forward *httputil.ReverseProxy
@@ -56,7 +58,10 @@ func newGateway(p *Proxy, o pawl.Gateway, quiet *log.Logger) (*gateway, error) {
 	if err != nil || failed != nil || number == 0 {
 		return bad("has a port that is not valid")
 	}
-	g := &gateway{proxy: p, token: o.Token, key: o.Key, base: base, port: uint16(number)}
+	g := &gateway{proxy: p, token: o.Token, key: o.Key, told: o.Answered, base: base, port: uint16(number)}
+	if g.told == nil {
+		g.told = func(pawl.GatewayAnswer) {}
+	}
 	g.forward = &httputil.ReverseProxy{
 		Rewrite: g.rewrite, ModifyResponse: g.inspect, ErrorHandler: g.broken, ErrorLog: quiet,
 		FlushInterval: -1,
@@ -120,6 +125,7 @@ func (g *gateway) answer(w http.ResponseWriter, req *http.Request) {
 	}
 	to, err := g.route(ctx)
 	if err != nil {
+		g.told(pawl.GatewayAnswer{Err: err})
 		g.refuse(w, http.StatusBadGateway, "api_error", err.Error(), "")
 		return
 	}
@@ -164,6 +170,7 @@ func (g *gateway) rewrite(r *httputil.ProxyRequest) {
 	setPath(r.Out.URL, g.base.EscapedPath()+path)
 	r.Out.URL.RawQuery, _ = g.replaceToken(r.Out.Header, r.Out.URL.RawQuery, key)
 	r.Out.Header.Del("Cookie")
+	r.Out.Header.Del("Accept-Encoding") // errors are read here
 }
 
 // replaceToken puts the key in place of the token in a request's header and raw query, and removes
@@ -223,7 +230,30 @@ func (g *gateway) inspect(res *http.Response) error {
 	}
 	res.Trailer = nil
 	res.Body = untrailed{res.Body, res}
+	return g.tell(res)
+}
+
+// maxErrorBody is how much of an error's body is read before the room gets it, in bytes.
+const maxErrorBody = 64 << 10
+
+// tell reports a response to whoever wants to know what the server answers.
+func (g *gateway) tell(res *http.Response) error {
+	a := pawl.GatewayAnswer{Status: res.StatusCode, Header: res.Header.Clone()}
+	if res.StatusCode >= http.StatusBadRequest {
+		var err error
+		if a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxErrorBody)); err != nil {
+			return err
+		}
+		res.Body = restored{io.MultiReader(bytes.NewReader(a.Body), res.Body), res.Body}
+	}
+	g.told(a)
 	return nil
+}
+
+// restored is a body whose beginning was read.
+type restored struct {
+	io.Reader
+	io.Closer
 }
 
 // redirect makes the address of a redirect one of this gateway. It is an error if it leads elsewhere.
@@ -258,6 +288,7 @@ func (g *gateway) broken(w http.ResponseWriter, req *http.Request, err error) {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
+	g.told(pawl.GatewayAnswer{Err: err})
 	reason := dialReason(err).Error()
 	// An error about a malformed response can quote it.
 	if key, _ := req.Context().Value(keyOf{}).(string); contains(reason, key) {

@@ -395,7 +395,7 @@ func TestFailures(t *testing.T) {
 		{"limited", nil, pawl.ModelRateLimit, "slow down", false},
 		{"too long", nil, pawl.ModelContextLong, "prompt is too long", false},
 		{"out", nil, pawl.ModelQuota, "exceeded your current quota", false},
-		{"talks", model("m9"), pawl.ModelBadRequest, "there is no such model", true},
+		{"talks", model("m9"), pawl.ModelUnknown, "there is no such model", true},
 	} {
 		t.Run(row.agent, func(t *testing.T) {
 			_, _, err := turn(t, row.agent, row.change)

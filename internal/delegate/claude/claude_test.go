@@ -207,7 +207,7 @@ func TestFailures(t *testing.T) {
 	}{
 		{"throttled", pawl.ModelRateLimit, 429, "slow down", false, pawl.Usage{Input: 1000, CacheRead: 300, CacheWrite: 20, Output: 1}},
 		{"too long", pawl.ModelContextLong, 400, "Prompt is too long", false, pawl.Usage{}},
-		{"no model", pawl.ModelBadRequest, 404, "the selected model (nope)", false, pawl.Usage{}},
+		{"no model", pawl.ModelUnknown, 404, "the selected model (nope)", false, pawl.Usage{}},
 		{"forgot", pawl.ModelNoSession, 0, "No conversation found", true, pawl.Usage{}},
 		{"stranger", pawl.ModelAuth, 0, "Please run /login", true, pawl.Usage{}},
 		{"crashes", pawl.ModelNetwork, 0, "claude ended too early, with exit code 7", false, pawl.Usage{Input: 1000, CacheRead: 300, CacheWrite: 20, Output: 1}},

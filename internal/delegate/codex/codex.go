@@ -30,6 +30,7 @@ var settings = []string{
 	"features.plugins=false", "features.remote_plugin=false", "features.unbounded_connection_retries=false", "features.multi_agent=false",
 	"features.hooks=false", "features.apps=false", "features.skill_search=false", "features.goals=false", "features.image_generation=false",
 	"features.browser_use=false", "features.computer_use=false", "features.tool_suggest=false", "features.shell_snapshot=false", "project_doc_max_bytes=0",
+	"agents.enabled=false", // some models have subagents whatever features.multi_agent says
 	`history.persistence="none"`,
 }
 
@@ -293,7 +294,8 @@ func failure(told string, ended exchange.Ended) *pawl.ModelError {
 
 // statusIn returns the HTTP status in a text such as "unexpected status 401 Unauthorized: …", or 0.
 func statusIn(text string) int {
-	_, after, ok := strings.Cut(text, "status ")
+	_, after, ok := strings.Cut(text, "status")
+	after = strings.TrimLeft(after, ": ")
 	if !ok || len(after) < 3 {
 		return 0
 	}

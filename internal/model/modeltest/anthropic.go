@@ -63,7 +63,7 @@ func decodeMessages(body []byte, foreign bool) (pawl.ModelRequest, error) {
 		return pawl.ModelRequest{}, err
 	}
 	req := pawl.ModelRequest{Model: in.Model, MaxOutput: in.MaxTokens}
-	if !in.Stream || in.Model == "" || in.MaxTokens <= 0 {
+	if !foreign && !in.Stream || in.Model == "" || in.MaxTokens <= 0 {
 		return req, errors.New("stream, model and max_tokens must be set")
 	}
 	marks := 0

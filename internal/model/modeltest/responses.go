@@ -56,6 +56,7 @@ type responseItem struct {
 	Content   parts            `json:"content"`
 	CallID    string           `json:"call_id"`
 	Name      string           `json:"name"`
+	Space     string           `json:"namespace"`
 	Arguments string           `json:"arguments"`
 	Output    parts            `json:"output"`
 }
@@ -111,6 +112,9 @@ func decodeItem(raw json.RawMessage) (pawl.MessageRole, pawl.Block, error) {
 	case "", "message":
 		return item.Role, pawl.Block{Kind: pawl.BlockText, Text: item.Content.text()}, nil
 	case "function_call":
+		if item.Space != "" {
+			item.Name = item.Space + inNamespace + item.Name
+		}
 		return pawl.RoleAssistant, pawl.Block{Kind: pawl.BlockToolUse, CallID: item.CallID, Tool: item.Name, Args: json.RawMessage(item.Arguments)}, nil
 	case "function_call_output":
 		return pawl.RoleUser, result(item.CallID, item.Output.text()), nil

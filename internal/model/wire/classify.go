@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"pawl"
@@ -19,6 +23,7 @@ type problem struct {
 	code    string // the provider's code, such as "context_length_exceeded"
 	message string
 	headers http.Header // those of the provider behind a gateway such as OpenRouter
+	delay   string      // until the next try, such as "42s" (Google)
 }
 
 // parseProblem reads the error out of a body. Known shapes: {"error": {…}},
@@ -48,6 +53,7 @@ func readProblem(part json.RawMessage) (problem, bool) {
 	var fields struct {
 		Type, Code, Status, Message, Detail any
 		Metadata                            json.RawMessage
+		Details                             json.RawMessage
 	}
 	if json.Unmarshal(part, &fields) != nil {
 		return problem{}, false
@@ -66,6 +72,13 @@ func readProblem(part json.RawMessage) (problem, bool) {
 			p.headers = http.Header{}
 		}
 		p.headers.Set(name, word(value))
+	}
+	var details []struct {
+		Delay string `json:"retryDelay"`
+	}
+	_ = json.Unmarshal(fields.Details, &details) // what cannot be read stays empty
+	for _, d := range details {
+		p.delay = cmp.Or(p.delay, d.Delay)
 	}
 	return p, p.kind != "" || p.code != "" || p.message != ""
 }
@@ -109,6 +122,26 @@ func classify(status int, header http.Header, body []byte, now time.Time) *pawl.
 	return e
 }
 
+// Answer returns the error for an answer with an HTTP status of 400 or more, for an agent that made the
+// call itself. Key is left out of the message.
+func Answer(status int, header http.Header, body []byte, key string) *pawl.ModelError {
+	e := classify(status, header, body, time.Now())
+	e.Message = Clean(e.Message, key)
+	return e
+}
+
+// Unanswered returns the error for a call of an agent that a server did not answer at all.
+func Unanswered(err error, host string) *pawl.ModelError {
+	e := &pawl.ModelError{Kind: pawl.ModelNetwork, Message: Clean(reason(err), "")}
+	if name, _, split := net.SplitHostPort(host); split == nil && errors.Is(err, syscall.ECONNREFUSED) {
+		e.Unsent = true
+		if address := net.ParseIP(name); name == "localhost" || address.IsLoopback() {
+			e.Kind, e.Message = pawl.ModelNoServer, "nothing listens at "+host
+		}
+	}
+	return e
+}
+
 // Told returns the error that an agent reports about its own model call. Status is the HTTP status,
 // or 0 if there is none. The provider's JSON may be at the end of text.
 func Told(status int, text string) *pawl.ModelError {
@@ -127,7 +160,7 @@ func typed(status int, header http.Header, p problem, now time.Time) *pawl.Model
 	switch {
 	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, e.Kind == pawl.ModelUnknown, status >= 300 && status < 400: // no later try is answered otherwise
 	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
-		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now))
+		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now), until(p.delay, now))
 	default:
 		e.Wait = RetryAfter(header, now)
 	}
@@ -143,10 +176,10 @@ func kindOf(status int, p problem) pawl.ModelErrorKind {
 		return pawl.ModelContextLong
 	case status == http.StatusPaymentRequired || quotaExhausted(p):
 		return pawl.ModelQuota
-	case unknownModel(status, p):
-		return pawl.ModelUnknown
 	case p.says("invalid_api_key") || p.mentions("api key not valid"):
 		return pawl.ModelAuth
+	case unknownModel(status, p):
+		return pawl.ModelUnknown
 	}
 	if status == 0 {
 		status, _ = strconv.Atoi(p.code) // some gateways put the status there
@@ -167,21 +200,34 @@ func contextTooLong(p problem) bool {
 	return p.says("context_length_exceeded", "exceed_context_size_error", "context_exceeded") ||
 		p.mentions("prompt is too long", "exceed context limit", "maximum context length",
 			"model's context length", "context window", "available context size", "exceeds context size",
-			"context length exceeded", "input is too long")
+			"context length exceeded", "input is too long", "exceeds the maximum number of tokens allowed",
+			"context exceeds model limit")
 }
 
-// unknownModel reports whether the provider does not have the model, or not for this account.
+// noModel matches what providers and agents say of a model that does not exist.
+var noModel = regexp.MustCompile("(?i)\\bmodel\\b.{0,100}\\b(does not exist|not found|is not supported|not exist)|models/[^ ]+ is not found|" +
+	"(no such|unknown|invalid|unsupported) model\\b|issue with the selected model|not a valid model|no endpoints found")
+
+// unknownModel reports whether there is no such model, or the account may not use it. A status alone
+// does not say so: an address can be wrong too.
 func unknownModel(status int, p problem) bool {
-	return p.says("model_not_found") || status == http.StatusNotFound && p.mentions("model") ||
-		p.mentions("does not exist or you do not have access", "may not exist or you may not have access", "not a valid model id",
-			"invalid model name", "no endpoints found for", "model not found", "unknown model")
+	switch {
+	case p.says("model_not_found", "unknown_model", "invalid_model"):
+		return true
+	case status == http.StatusNotFound && strings.HasPrefix(p.message, "model:"): // Anthropic
+		return true
+	case status == http.StatusTooManyRequests || status >= 500 && status != http.StatusInternalServerError:
+		return false
+	}
+	return noModel.MatchString(p.message)
 }
 
 func quotaExhausted(p problem) bool {
-	return p.says("insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active",
+	return p.says("insufficient_quota", "billing_error", "billing_hard_limit_reached", "usage_limit_reached", "billing_not_active",
 		"credit_balance_too_low", "insufficient_balance") ||
 		p.mentions("credit balance is too low", "specified api usage limits", "insufficient credits",
-			"insufficient balance")
+			"insufficient balance", "exceeded your current quota", "quota exceeded", "exhausted your daily quota",
+			"usage limit", "hit your limit", "hit your session limit", "hit your weekly limit")
 }
 
 // statusTimeout is what Cloudflare answers for a server that is too slow.
