@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,7 +129,20 @@ func TestTableOfAgents(t *testing.T) {
 				}
 			}
 			unwanted := []string{"task", "agent", "skill", "webfetch", "web_fetch", "web_search", "google_web_search", "workflow", "Agent", "Task", "WebFetch", "invoke_agent"}
+			info := make(chan string, 1)
+			var once sync.Once
+			var hears atomic.Bool
 			server := modeltest.NewServer("", func(req pawl.ModelRequest) modeltest.Reply {
+				if d.Hears && len(req.Tools) > 0 { // in the middle of the turn
+					once.Do(func() { info <- "mind the cache" })
+				}
+				for _, m := range req.Messages {
+					for _, b := range m.Blocks {
+						if strings.Contains(b.Text, "mind the cache") {
+							hears.Store(true)
+						}
+					}
+				}
 				for _, tool := range req.Tools {
 					if slices.Contains(unwanted, tool.Name) {
 						t.Errorf("it offers the tool %s", tool.Name)
@@ -153,11 +168,14 @@ func TestTableOfAgents(t *testing.T) {
 			a := agent(t, &d, s, filepath.Join(programs, d.Command[0]), t.TempDir())
 			var told delegatetest.Updates
 			reply, err := a.Turn(t.Context(), r, pawl.AgentTurn{
-				Model: s.Model, System: "You are in a loop.", Prompt: "Write hello.txt", Access: pawl.AgentWrites, Confined: true,
+				Model: s.Model, System: "You are in a loop.", Prompt: "Write hello.txt", Access: pawl.AgentWrites, Confined: true, Info: info,
 				Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute},
 			}, told.Tell)
 			if err != nil || reply.Text != "It is done." || reply.Stop != pawl.AgentEnded || reply.Session == "" {
 				t.Errorf("got %+v, %v; it told %+v", reply, err, told.All())
+			}
+			if hears.Load() != d.Hears || (reply.Heard == 1) != d.Hears {
+				t.Errorf("its model was told: %t; it heard %d", hears.Load(), reply.Heard)
 			}
 			for _, x := range server.Received() {
 				if x.Problem != nil && len(x.Body) > 0 {
