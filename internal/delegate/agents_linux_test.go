@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +105,42 @@ func hostile(tb testing.TB, dir, marker string) {
 	mustWrite(tb, filepath.Join(dir, ".codex/config.toml"), "[mcp_servers.x]\ncommand = \"sh\"\nargs = [\"-c\", \""+touch+"\"]\n")
 }
 
+// hint is a message to an agent in the middle of its turn.
+type hint struct {
+	said chan string
+	once sync.Once
+	read atomic.Bool // the agent's model has got it
+}
+
+// model returns a model that has the agent write a file in dir. At its first call it says the hint if
+// the agent hears.
+func (h *hint) model(t *testing.T, hears bool, dir string) func(pawl.ModelRequest) modeltest.Reply {
+	unwanted := []string{"task", "agent", "skill", "webfetch", "web_fetch", "web_search", "google_web_search", "workflow", "Agent", "Task", "WebFetch", "invoke_agent"}
+	return func(req pawl.ModelRequest) modeltest.Reply {
+		if hears && len(req.Tools) > 0 {
+			h.once.Do(func() { h.said <- "mind the cache" })
+		}
+		for _, m := range req.Messages {
+			for _, b := range m.Blocks {
+				if strings.Contains(b.Text, "mind the cache") {
+					h.read.Store(true)
+				}
+			}
+		}
+		for _, tool := range req.Tools {
+			if slices.Contains(unwanted, tool.Name) {
+				t.Errorf("it offers the tool %s", tool.Name)
+			}
+		}
+		if len(req.Tools) > 0 && len(results(req)) == 0 {
+			return write(req, dir, "hello.txt", "hi")
+		}
+		reply := modeltest.Text("It is done.")
+		reply.Usage = pawl.Usage{Input: 1000, Output: 50}
+		return reply
+	}
+}
+
 // TestTableOfAgents runs real agents as the table of the configuration describes them, with a key, in a
 // repository whose settings must not be used. PAWL_AGENTS is the folder with their programs.
 func TestTableOfAgents(t *testing.T) {
@@ -127,20 +165,8 @@ func TestTableOfAgents(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			unwanted := []string{"task", "agent", "skill", "webfetch", "web_fetch", "web_search", "google_web_search", "workflow", "Agent", "Task", "WebFetch", "invoke_agent"}
-			server := modeltest.NewServer("", func(req pawl.ModelRequest) modeltest.Reply {
-				for _, tool := range req.Tools {
-					if slices.Contains(unwanted, tool.Name) {
-						t.Errorf("it offers the tool %s", tool.Name)
-					}
-				}
-				if len(req.Tools) > 0 && len(results(req)) == 0 {
-					return write(req, r.Dir(), "hello.txt", "hi")
-				}
-				reply := modeltest.Text("It is done.")
-				reply.Usage = pawl.Usage{Input: 1000, Output: 50}
-				return reply
-			})
+			info := hint{said: make(chan string, 1)}
+			server := modeltest.NewServer("", info.model(t, d.Hears, r.Dir()))
 			defer server.Close()
 			purse, err := d.Purse("", func(name string) string { return "key in " + name })
 			if err != nil {
@@ -154,11 +180,14 @@ func TestTableOfAgents(t *testing.T) {
 			a := agent(t, &d, s, filepath.Join(programs, d.Command[0]), t.TempDir())
 			var told delegatetest.Updates
 			reply, err := a.Turn(t.Context(), r, pawl.AgentTurn{
-				Model: s.Model, System: "You are in a loop.", Prompt: "Write hello.txt", Access: pawl.AgentWrites, Confined: true,
+				Model: s.Model, System: "You are in a loop.", Prompt: "Write hello.txt", Access: pawl.AgentWrites, Confined: true, Info: info.said,
 				Limits: pawl.AgentLimits{Silence: time.Minute, ToolTime: time.Minute},
 			}, told.Tell)
 			if err != nil || reply.Text != "It is done." || reply.Stop != pawl.AgentEnded || reply.Session == "" {
 				t.Errorf("got %+v, %v; it told %+v", reply, err, told.All())
+			}
+			if info.read.Load() != d.Hears || (reply.Heard == 1) != d.Hears {
+				t.Errorf("its model was told: %t; it heard %d", info.read.Load(), reply.Heard)
 			}
 			for _, x := range server.Received() {
 				if x.Problem != nil && len(x.Body) > 0 {
