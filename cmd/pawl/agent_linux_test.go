@@ -96,7 +96,7 @@ func answerProbe(prompt string) error {
 	if os.WriteFile("made", nil, 0o644) == nil {
 		return fmt.Errorf("the folder can be written to")
 	}
-	if err := ask("messages", prompt); err != nil {
+	if ask("messages", prompt) != nil { // the server refuses
 		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401 invalid x-api-key","session_id":"s","total_cost_usd":0,"usage":{}}`)
 		return nil
 	}
