@@ -329,7 +329,7 @@ func TestProbeAgent(t *testing.T) {
 	})
 	out, err := v.pawl("delegates", "claude-code", "--probe")
 	for _, want := range []string{
-		"pawl: asking for one answer of claude-code (key in $ANTHROPIC_API_KEY); each is stopped at $0.0500 or 100000 tokens, or after 2m0s\n",
+		"pawl: asking for one answer of claude-code (key in $ANTHROPIC_API_KEY); each is stopped at 100000 tokens, with a key at $0.0500, or after 2m0s\n",
 		"\nanswer     yes, haiku in ", " s for $0.0123\n",
 	} {
 		if err != nil || !strings.Contains(out, want) || asked != 1 {
