@@ -116,7 +116,7 @@ func answerProbe(prompt string) error {
 	if os.WriteFile("made", nil, 0o644) == nil {
 		return fmt.Errorf("the folder can be written to")
 	}
-	if err := ask("messages", prompt); err != nil {
+	if ask("messages", prompt) != nil { // the server refuses
 		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401 invalid x-api-key","session_id":"s","total_cost_usd":0,"usage":{}}`)
 		return nil
 	}
@@ -443,7 +443,7 @@ func TestProbeAgent(t *testing.T) {
 	})
 	out, err := v.pawl("delegates", "claude-code", "--probe")
 	for _, want := range []string{
-		"pawl: asking for one answer of claude-code (key in $ANTHROPIC_API_KEY); each is stopped at $0.0500 or 100000 tokens, or after 2m0s\n",
+		"pawl: asking for one answer of claude-code (key in $ANTHROPIC_API_KEY); each is stopped at 100000 tokens, with a key at $0.0500, or after 2m0s\n",
 		"\nanswer     yes, haiku in ", " s for $0.0123\n",
 	} {
 		if err != nil || !strings.Contains(out, want) || asked != 1 {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -74,5 +75,25 @@ func TestBenchOfRooms(t *testing.T) {
 	}
 	if text := (bench.Report{Rooms: &r}).String(); !strings.Contains(text, "in an agent's room that is open") || strings.Contains(text, "!(") {
 		t.Error(text)
+	}
+}
+
+// Sessions of a coding agent are measured beside its program alone.
+func TestBenchOfDelegates(t *testing.T) {
+	t.Parallel()
+	o := bench.Options{Dir: t.TempDir(), Progress: func(what string) { t.Log(what) }, Delegation: delegation}
+	d, err := bench.MeasureDelegates(t.Context(), o, 2, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Skipped != "" {
+		t.Skip(d.Skipped)
+	}
+	a := d.Agents[0]
+	if len(d.Agents) != 1 || a.Times != 2 || a.First.Median <= a.FirstAlone.Median || a.NextAlone.Median <= 0 || a.Next.Median <= 0 {
+		t.Errorf("got %+v", d)
+	}
+	if runtime.GOOS == "linux" && a.Helpers <= 0 {
+		t.Errorf("the memory of helpers is %d", a.Helpers)
 	}
 }

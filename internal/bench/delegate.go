@@ -74,8 +74,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"OK","stop_
 cat >/dev/null
 `
 
-// MeasureDelegates measures sessions of a program that answers at once and, if it is installed, of
-// Claude Code, which asks a server of ours.
+// MeasureDelegates measures sessions of a program that answers at once and, if it is installed and
+// realTimes is not 0, of Claude Code, which asks a server of ours.
 func MeasureDelegates(ctx context.Context, o Options, times, realTimes int) (d Delegates, err error) {
 	box, err := sandbox.Probe(ctx)
 	switch {
@@ -111,8 +111,8 @@ func MeasureDelegates(ctx context.Context, o Options, times, realTimes int) (d D
 		return d, err
 	}
 	program, err := exec.LookPath(claudeProgram)
-	if err != nil {
-		return d, nil // it is not installed
+	if err != nil || realTimes < 1 {
+		return d, nil // it is not installed, or not wanted
 	}
 	version, err := exec.CommandContext(ctx, program, "--version").Output()
 	if err != nil {

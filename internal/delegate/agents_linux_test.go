@@ -23,7 +23,9 @@ import (
 	"pawl/internal/model/modeltest"
 )
 
-func TestMain(m *testing.M) { os.Exit(delegatetest.Main(m, nil)) }
+func TestMain(m *testing.M) {
+	os.Exit(delegatetest.Main(m, map[string]func(){"spends": spend}))
+}
 
 // has reports whether a request offers a tool.
 func has(req pawl.ModelRequest, tool string) bool {

@@ -33,8 +33,8 @@ func New(app *cli.App, w World) *cobra.Command {
 		Long: `Bench measures what pawl itself costs: from its start to its first answer, an
 idle daemon, durable steps per second next to what the disk can do, folding and
 deciding, the harness's own time per iteration, confined commands next to plain
-bubblewrap, lists of many runs, many watchers of one run, and a daemon that is
-killed during runs. It uses real processes, sockets and files in a folder of its
+bubblewrap, sessions of coding agents next to their programs, lists of many
+runs, many watchers of one run, and a daemon that is killed during runs. It uses real processes, sockets and files in a folder of its
 own, calls no model but a built-in one, and leaves nothing behind. All sections
 together take some minutes. Compare figures of the same machine only.
 

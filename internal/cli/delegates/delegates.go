@@ -64,8 +64,8 @@ delegates.
 To read a version, Pawl runs the program with an empty home and without your
 keys. With --probe it asks each agent that is installed and paid for, or the
 named one, to answer with one word. This uses your plan or your key: an agent
-is stopped when it has used $0.05 or 100,000 tokens, or after 2 minutes. It
-works in a room over an empty folder, as in a run. Unless you name a model, it
+is stopped when it has used 100,000 tokens, with a key when it has used $0.05,
+and after 2 minutes. It works in a room over an empty folder, as in a run. Unless you name a model, it
 is the cheapest that you have chosen for the agent, or else the agent's own
 choice or cheapest.
 
@@ -212,7 +212,7 @@ func askAll(ctx context.Context, app *cli.App, world World, found []Status, mode
 	if len(asked) == 0 {
 		return
 	}
-	app.Notef("asking for one answer of %s; each is stopped at %s or %d tokens, or after %s", strings.Join(asked, ", "), ProbeMoney, ProbeTokens, ProbeTime)
+	app.Notef("asking for one answer of %s; each is stopped at %d tokens, with a key at %s, or after %s", strings.Join(asked, ", "), ProbeTokens, ProbeMoney, ProbeTime)
 	answered := make(chan *Status)
 	free := make(chan struct{}, probes)
 	for i := range found {

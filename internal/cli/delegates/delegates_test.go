@@ -159,7 +159,7 @@ func TestProbe(t *testing.T) {
 	}
 	got, code := b.run(t, "--probe")
 	for _, want := range []string{
-		"pawl: asking for one answer of claude-code (login), codex (key in $OPENAI_API_KEY); each is stopped at $0.0500 or 100000 tokens, or after 2m0s\n",
+		"pawl: asking for one answer of claude-code (login), codex (key in $OPENAI_API_KEY); each is stopped at 100000 tokens, with a key at $0.0500, or after 2m0s\n",
 		"pawl: codex: no\n", "pawl: claude-code: yes, haiku in 1.2 s for $0.0031\n",
 		"login                   yes, haiku in 1.2 s for $0.0031\n", "key in $OPENAI_API_KEY  no\n", "none                    not asked: nothing pays\n",
 		"\ncodex did not answer: access is refused\n  check the key\n",
