@@ -303,8 +303,8 @@ func testAgentWorks(t *testing.T, r *agentRun) {
 			t.Errorf("a reviewer made the calls %+v", turn.Calls)
 		}
 	}
-	if r.wrong != 2 {
-		t.Errorf("the reviewers handed in %d wrong verdicts, want 2", r.wrong)
+	if r.wrong < 2 { // an agent may repeat a request
+		t.Errorf("the reviewers handed in %d wrong verdicts, want 2 or more", r.wrong)
 	}
 	if !r.isRefused() {
 		t.Error("no attempt of a reviewer to write was refused")
