@@ -552,3 +552,49 @@ func TestNewGateway(t *testing.T) {
 }
 
 func newQuiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// Whoever opened the gateway is told of each answer. The room gets an error whole, however much of it was
+// read.
+func TestGatewayTellsOfAnswers(t *testing.T) {
+	body := strings.Repeat("long ", maxErrorBody)
+	provider := newProvider(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/fine" {
+			_, _ = io.WriteString(w, "fine")
+			return
+		}
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, body)
+	})
+	told := make(chan pawl.GatewayAnswer, 1)
+	_, base := gatewayTo(t, provider.URL, Options{Gateway: &pawl.Gateway{Key: theKey, Answered: func(a pawl.GatewayAnswer) { told <- a }}})
+	get := func(path string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Api-Key", testToken)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		got, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(got)
+	}
+	if got, a := get("/fine"), <-told; got != "fine" || a.Status != http.StatusOK || a.Body != nil {
+		t.Errorf("got %q, told %+v", got, a)
+	}
+	got, a := get("/limited"), <-told
+	if got != body || a.Status != http.StatusTooManyRequests || string(a.Body) != body[:maxErrorBody] || a.Header["Retry-After"][0] != "7" {
+		t.Errorf("got %d bytes, told %d %v and %d bytes", len(got), a.Status, a.Header, len(a.Body))
+	}
+	provider.Close()
+	get("/gone")
+	if a := <-told; a.Err == nil || a.Status != 0 {
+		t.Errorf("told %+v of a server that is gone", a)
+	}
+}

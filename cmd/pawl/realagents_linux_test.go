@@ -253,7 +253,7 @@ func (r *agentRun) write(req pawl.ModelRequest, content string) modeltest.Reply 
 // run runs a command of pawl, and kills it if it does not end in time.
 func (r *agentRun) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.bin, args...)
 	cmd.Dir, cmd.Env = r.repo, r.env
@@ -303,8 +303,8 @@ func testAgentWorks(t *testing.T, r *agentRun) {
 			t.Errorf("a reviewer made the calls %+v", turn.Calls)
 		}
 	}
-	if r.wrong != 2 {
-		t.Errorf("the reviewers handed in %d wrong verdicts, want 2", r.wrong)
+	if r.wrong < 2 { // an agent may repeat a request
+		t.Errorf("the reviewers handed in %d wrong verdicts, want 2 or more", r.wrong)
 	}
 	if !r.isRefused() {
 		t.Error("no attempt of a reviewer to write was refused")
