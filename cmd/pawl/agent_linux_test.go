@@ -439,6 +439,7 @@ func TestProbeAgent(t *testing.T) {
 		asked++
 		if req.Header.Get("X-Api-Key") != "sk-real-key-of-the-user" || refuses {
 			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)) // the client may be gone
 		}
 	})
 	out, err := v.pawl("delegates", "claude-code", "--probe")
@@ -454,7 +455,7 @@ func TestProbeAgent(t *testing.T) {
 	refuses = true
 	mu.Unlock()
 	out, err = v.pawl("delegates", "claude-code/opus", "--probe", "--json")
-	for _, want := range []string{`"answer_model": "opus"`, `"answer_problem": "access is refused (HTTP 401: API Error: 401 invalid x-api-key)"`, `"answer_hint": "check the key in $ANTHROPIC_API_KEY"`} {
+	for _, want := range []string{`"answer_model": "opus"`, `"answer_problem": "access is refused (HTTP 401: invalid x-api-key)"`, `"answer_hint": "check the key in $ANTHROPIC_API_KEY"`} {
 		if !strings.Contains(out, want) || err == nil {
 			t.Errorf("%v: there is no %s in\n%s", err, want, out)
 		}

@@ -26,7 +26,7 @@ type World struct {
 
 // New is the command.
 func New(app *cli.App, w World) *cobra.Command {
-	times := w.Times
+	times, half := w.Times, len(w.Sections)/2 // which are too many for one line
 	cmd := &cobra.Command{
 		Use:   "bench [SECTION...]",
 		Short: "Measure pawl on this machine",
@@ -34,16 +34,17 @@ func New(app *cli.App, w World) *cobra.Command {
 idle daemon, durable steps per second next to what the disk can do, folding and
 deciding, the harness's own time per iteration, confined commands next to plain
 bubblewrap, sessions of coding agents next to their programs, lists of many
-runs, many watchers of one run, and a daemon that is killed during runs. It uses real processes, sockets and files in a folder of its
-own, calls no model but a built-in one, and leaves nothing behind. All sections
-together take some minutes. Compare figures of the same machine only.
+runs, many watchers of one run, and a daemon that is killed during runs. It uses
+real processes, sockets and files in a folder of its own, calls no model but a
+built-in one, and leaves nothing behind. All sections together take some
+minutes. Compare figures of the same machine only.
 
 The section evidence measures no time and runs only if it is named: it makes the
 changes of a corpus, cheats and honest ones, and says which are found. Its gates
 need Go, Node.js, Python with pytest, Rust and make.
 
 The sections are
-  ` + strings.Join(w.Sections, " ") + `
+  ` + strings.Join(w.Sections[:half], " ") + "\n  " + strings.Join(w.Sections[half:], " ") + `
 
 ` + cli.ExitCodes,
 		Example:   "  pawl bench start idle\n  pawl bench rooms -n 500\n  pawl bench evidence\n  pawl bench --json > bench.json",

@@ -65,9 +65,9 @@ To read a version, Pawl runs the program with an empty home and without your
 keys. With --probe it asks each agent that is installed and paid for, or the
 named one, to answer with one word. This uses your plan or your key: an agent
 is stopped when it has used 100,000 tokens, with a key when it has used $0.05,
-and after 2 minutes. It works in a room over an empty folder, as in a run. Unless you name a model, it
-is the cheapest that you have chosen for the agent, or else the agent's own
-choice or cheapest.
+and after 2 minutes. It works in a room over an empty folder, as in a run.
+Unless you name a model, it is the cheapest that you have chosen for the agent,
+or else the agent's own choice or cheapest.
 
 With --json it is a list of objects: name, title, program (a path), version,
 known_version, purse, problem (why nothing pays), and agent (the whole entry).
