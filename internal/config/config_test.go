@@ -517,6 +517,12 @@ func TestFallbacks(t *testing.T) {
 			if got := strings.Join(got, ", "); got != c.want {
 				t.Errorf("tier 3 has %s, want %s", got, c.want)
 			}
+			loaded := MustLoad(t, src)
+			for _, v := range loaded.Explain() {
+				if len(got) > 1 && strings.HasPrefix(v.Key, "models.large") && v.Origin == "default" {
+					t.Errorf("%s comes from nowhere", v.Key)
+				}
+			}
 			if got := strings.Join(s.Tier(1), ", "); got != c.fast {
 				t.Errorf("tier 1 has %s, want %s", got, c.fast)
 			}

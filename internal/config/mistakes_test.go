@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		{text: "models: {fast: {max_output: 100}}", want: "1:29: models.fast.max_output: want a whole number from 1024 to 1000000, got 100"},
 		{text: "models: {fast: {price: {input: 1}}}", want: "1:25: models.fast.price.output: is missing"},
 		{text: "models: {large: {provider: script}}", semantic: true, want: "1:10: models.large: the scripted model needs a file: script:FILE, or providers.script.file"},
-		{text: "models: {fast: \"script:a\", large: \"script:b\"}", semantic: true, want: `1:35: models.large: a run has one scripted model, and another tier uses "a"`},
+		{text: "models: {fast: \"script:a\", large: \"script:b\"}", semantic: true, want: `1:35: models.large: a run has one script, and another of its models uses "a"`},
 		{text: "providers: {gemini: {}}", want: "1:13: providers.gemini: unknown key; known here: anthropic, openai, openai-chat, openrouter, ollama, lmstudio, vllm, script"},
 		{text: "providers: {openai: {key_file: key}}", semantic: true, want: "1:32: providers.openai.key_file: want an absolute path, or one below ~/"},
 		{text: "providers: {openai: {keyring: pawl}}", semantic: true, want: "1:31: providers.openai.keyring: want SERVICE/ACCOUNT, such as pawl/anthropic"},

@@ -31,7 +31,7 @@ func (c *Config) resolve() error {
 		case file == "":
 			return problem(c.origins.Find(path), path, "the scripted model needs a file: script:FILE, or providers.script.file")
 		case c.Script != "" && c.Script != file:
-			return problem(c.origins.Find(path), path, "a run has one scripted model, and another tier uses %q", c.Script)
+			return problem(c.origins.Find(path), path, "a run has one script, and another of its models uses %q", c.Script)
 		}
 		c.Script = file
 	}

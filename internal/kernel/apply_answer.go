@@ -82,6 +82,9 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 		if err := x.Request(&f); err != nil {
 			return err
 		}
+		if isTurn(&f) {
+			x.Limit(s.Settings.Session.Filled().Time, s.Alive)
+		}
 	}
 	s.addOpen(&f)
 	l.open = append(l.open, &f)
@@ -421,9 +424,11 @@ func (l *Loop) turned(x *session.Session, turn pawl.Seq, hides bool, b *pawl.Age
 		return
 	}
 	if x.Purpose == pawl.ForStep {
-		l.left.RunHidden = hides
-		if b.Commands > 0 {
-			l.left.RunFailed = b.CommandFailed
+		switch {
+		case hides:
+			l.left.RunHidden = true
+		case b.Commands > 0:
+			l.left.RunFailed, l.left.RunHidden = b.CommandFailed, false
 		}
 	}
 	if b.Heard > 0 {
@@ -468,7 +473,7 @@ func (l *Loop) applyWaitEnded(x *session.Session, f *pawl.Effect) {
 func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
 	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep && !b.Interrupted {
-		l.left.RunFailed = b.IsError
+		l.left.RunFailed, l.left.RunHidden = b.IsError, false
 	}
 	if b.Interrupted {
 		item = session.Interrupted(item)

@@ -214,3 +214,31 @@ func TestFallbackAfterResume(t *testing.T) {
 		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
 	}
 }
+
+// What a recipe lets a session of a coding agent use holds for the next agent too, and so does the time
+// limit of agents if the session began with a model.
+func TestFallbackLimits(t *testing.T) {
+	w := fallbackRun(t, true, func(r *pawl.Recipe, s *pawl.Settings) {
+		withFallbacks("agent-2")(r, s)
+		for i := range r.Kinds[0].Steps {
+			r.Kinds[0].Steps[i].Cap = pawl.SessionCap{Money: 70_000}
+		}
+	}, "implement: error quota x1")
+	w.turnOf("implement", w.turnOf("implement"))
+	calls := requests[*pawl.CallModel](w)
+	if do := calls[len(calls)-1].Do.(*pawl.CallModel); do.Choice != 1 || do.Reserved != 70_000 {
+		t.Errorf("the call of the next agent is %+v", do)
+	}
+	w = fallbackRun(t, false, func(r *pawl.Recipe, s *pawl.Settings) {
+		withFallbacks("agent-2")(r, s)
+		for i := range r.Kinds[0].Steps {
+			r.Kinds[0].Steps[i].Timeout = 0
+		}
+		s.Session.Time = 10 * time.Minute
+	}, "implement: error quota x1", "implement turn 1: calls board=list takes 4m", "implement turn 2: calls board=list takes 4m", "implement turn 3: calls board=list takes 4m")
+	w.finish()
+	ended := all[*pawl.SessionEnded](w)
+	if i := slices.IndexFunc(ended, func(b *pawl.SessionEnded) bool { return b.Result == pawl.SessionTimeout }); i < 0 || ended[i].Reason != "timed out after 10m0s" {
+		t.Errorf("the sessions ended %+v", ended)
+	}
+}

@@ -25,3 +25,27 @@ func TestInterruptedCommandIsNoFailure(t *testing.T) {
 		}
 	}
 }
+
+// What the last command led to is not known after a turn of an agent that hides its calls, until
+// another command is seen.
+func TestHiddenCommands(t *testing.T) {
+	for name, row := range map[string]struct {
+		next   func(*Loop, *session.Session)
+		hidden bool
+	}{
+		"NoCommand": {func(l *Loop, x *session.Session) { l.turned(x, 2, false, &pawl.AgentTurned{}) }, true},
+		"Command":   {func(l *Loop, x *session.Session) { l.turned(x, 2, false, &pawl.AgentTurned{Commands: 1}) }, false},
+		"Hidden":    {func(l *Loop, x *session.Session) { l.turned(x, 2, true, &pawl.AgentTurned{Commands: 1}) }, true},
+		"Model": {func(l *Loop, x *session.Session) {
+			l.toolReturned(x, &pawl.Effect{Do: &pawl.CallTool{Tool: runTool}}, &pawl.ToolReturned{})
+		}, false},
+	} {
+		l := newLoop(1, &pawl.LoopKind{})
+		x := session.Start(&pawl.SessionStarted{Session: 1, Purpose: pawl.ForStep}, 0)
+		x.Reply(&pawl.ModelReplied{Calls: []pawl.ToolUse{{Tool: runTool}}})
+		l.turned(x, 1, true, &pawl.AgentTurned{})
+		if row.next(l, x); l.left.RunHidden != row.hidden {
+			t.Errorf("%s: commands are hidden: %t", name, l.left.RunHidden)
+		}
+	}
+}

@@ -538,8 +538,13 @@ func (f *Field) OneOrMore(separator string, read func(i int, item *Field)) {
 		f.wrong("at least one")
 	}
 	for i, item := range items {
-		if i == 0 && f.node.kind == kindLoose {
+		switch {
+		case f.node.kind != kindLoose:
+		case i == 0:
 			item.node.keys = f.node.keys // variables for parts of a mapping are about the first
+		default:
+			item.path += "[" + strconv.Itoa(i) + "]"
+			f.m.where[item.path] = item.node.pos
 		}
 		read(i, item)
 	}

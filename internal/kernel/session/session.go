@@ -121,7 +121,7 @@ func (x *Session) Choice() int { return x.choice }
 // SwitchTo makes a session use another of its tier's models because its last call failed. What the
 // session has so far is then told as text.
 func (x *Session) SwitchTo(choice int) {
-	x.choice, x.agent = choice, agent{}
+	x.choice, x.agent = choice, agent{cap: x.agent.cap}
 	if x.turn > 0 {
 		x.foreign = len(x.items)
 	}
@@ -159,6 +159,14 @@ func (x *Session) Request(f *pawl.Effect) error {
 	}
 	x.open++
 	return nil
+}
+
+// Limit gives a session that has no time limit one, which begins now. A tier may use a coding agent in
+// place of a model.
+func (x *Session) Limit(timeout, alive time.Duration) {
+	if x.timeout == 0 {
+		x.timeout, x.deadline = timeout, alive+timeout
+	}
 }
 
 // Closed records that one of the session's effects has ended.
