@@ -207,13 +207,14 @@ func (b *AgentProgressed) fields(c *coder) {
 	num(c, 4, &b.Worth)
 }
 
-// ModelSwitched says that a tier uses another of its models from now on. A session that has had replies
-// of another model starts anew with the transcript as text.
+// ModelSwitched says that a tier, or only a session, uses another of its tier's models from now on. If
+// the session whose call failed has had replies, it starts anew with the transcript as text.
 type ModelSwitched struct {
 	Tier int `json:"tier"`
 	From int `json:"from,omitempty"` // as in [CallModel]
 	To   int `json:"to,omitempty"`
-	// Session is the session of the loop whose call failed; 0 = none: From has rested for long enough.
+	// Session is the session of the loop whose call failed; 0 = none: the wait
+	// for To is over.
 	Session int `json:"session,omitempty"`
 	// SessionOnly reports that only this session uses another model. The tier's stays, or had been
 	// switched before.

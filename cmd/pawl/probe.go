@@ -109,7 +109,7 @@ func probedModel(app *cli.App, d *config.Delegate, model string) (cfg config.Con
 		if err != nil {
 			return cfg, choice, err
 		}
-		for _, m := range set.Models {
+		for _, m := range set.AllModels() {
 			if m.Provider == d.Name && model == "" {
 				model = m.Name
 			}

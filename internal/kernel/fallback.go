@@ -13,7 +13,7 @@ type inUse struct {
 	choice int           // as in [pawl.CallModel]
 	since  time.Time     // when it was switched to
 	alive  time.Duration // how long drivers had had the run then
-	rest   time.Duration // how long before the tier's own model is tried again; 0 = for the rest of the run
+	rest   time.Duration // how long it is used before the tier's own model is tried again; 0 = for the rest of the run
 }
 
 // isOver reports whether the tier's own model is to be tried again. The clock counts, so that a
@@ -58,10 +58,10 @@ func (d *draft) switchModel(l *Loop, x *session.Session) {
 	d.emit(l.Ref, b)
 }
 
-// tryOwnModel lets a tier use its own model again if that has rested for long enough.
+// tryOwnModel lets a tier use its own model again if the wait for it is over.
 func (d *draft) tryOwnModel(tier int) {
 	if u := &d.s.inUse[tier-1]; u.isOver(d.at, d.s.alive(d.at)) {
-		d.emit(0, &pawl.ModelSwitched{Tier: tier, From: u.choice, Reason: "it has rested for long enough, and is tried again"})
+		d.emit(0, &pawl.ModelSwitched{Tier: tier, From: u.choice, Reason: "its wait is over"})
 	}
 }
 

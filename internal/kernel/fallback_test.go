@@ -107,7 +107,7 @@ func TestNoFallback(t *testing.T) {
 	}
 }
 
-// A tier's own model is tried again when it has rested for long enough, by whichever clock.
+// A tier's own model is tried again when the wait for it is over, by either clock.
 func TestOwnModelAgain(t *testing.T) {
 	for name, takes := range map[string]string{"soon": "1s", "alive": "100s", "between": "1s"} {
 		w := fallbackRun(t, false, func(r *pawl.Recipe, s *pawl.Settings) {
@@ -131,6 +131,27 @@ func TestOwnModelAgain(t *testing.T) {
 		}
 		if want := map[bool]int{false: 1}[name == "soon"]; again != want {
 			t.Errorf("%s: the own model was tried again %d times, want %d", name, again, want)
+		}
+	}
+}
+
+// Either clock is enough: one goes on without a driver, and the other when the clock is set back.
+func TestRestIsOver(t *testing.T) {
+	since := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
+	for name, row := range map[string]struct {
+		choice             int
+		rest, clock, alive time.Duration
+		want               bool
+	}{
+		"Clock":    {1, time.Hour, time.Hour, 0, true},
+		"Alive":    {1, time.Hour, -time.Hour, time.Hour, true},
+		"Neither":  {1, time.Hour, time.Hour - 1, time.Hour - 1, false},
+		"Forever":  {1, 0, time.Hour, time.Hour, false},
+		"OwnModel": {0, time.Hour, time.Hour, time.Hour, false},
+	} {
+		u := inUse{choice: row.choice, since: since, alive: time.Minute, rest: row.rest}
+		if got := u.isOver(since.Add(row.clock), time.Minute+row.alive); got != row.want {
+			t.Errorf("%s: the rest is over: %t", name, got)
 		}
 	}
 }
@@ -240,5 +261,31 @@ func TestFallbackLimits(t *testing.T) {
 	ended := all[*pawl.SessionEnded](w)
 	if i := slices.IndexFunc(ended, func(b *pawl.SessionEnded) bool { return b.Result == pawl.SessionTimeout }); i < 0 || ended[i].Reason != "timed out after 10m0s" {
 		t.Errorf("the sessions ended %+v", ended)
+	}
+}
+
+// When another session has switched the tier, a session that has had replies stays with its model. When
+// a call of it fails too, it follows, and the tier stays as it is.
+func TestFallbackOfAnotherSession(t *testing.T) {
+	w := fallbackRun(t, false, withFallbacks("second", "third"), "implement turn 1: calls board=list", "implement turn 2: calls board=list", "implement turn 3: error quota x1")
+	for len(w.choices("implement")) < 2 {
+		if !w.land() {
+			t.Fatal("the run waits for nothing")
+		}
+	}
+	do := requests[*pawl.CallModel](w)
+	tier := do[len(do)-1].Do.(*pawl.CallModel).Tier
+	used := inUse{choice: 2, since: w.state.Last}
+	w.state.inUse[tier-1], w.shadow.inUse[tier-1] = used, used
+	for len(w.choices("implement")) < 4 {
+		if !w.land() {
+			t.Fatal("the run waits for nothing")
+		}
+	}
+	if got := w.choices("implement"); !slices.Equal(got, []int{0, 0, 0, 2}) {
+		t.Errorf("the calls went to the models %v", got)
+	}
+	if all := all[*pawl.ModelSwitched](w); len(all) != 1 || all[0].To != 2 || !all[0].SessionOnly || w.state.inUse[tier-1] != used {
+		t.Errorf("switches %+v, and %+v is in use", all, w.state.inUse)
 	}
 }

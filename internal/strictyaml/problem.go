@@ -44,11 +44,17 @@ func (w Where) Find(path string) Pos {
 }
 
 // Add lets later places replace earlier ones. A list read again forgets the
-// entries it had.
+// entries it had, but not if only a part of a value was read that may be a list.
 func (w Where) Add(later Where) {
+	parts := map[string]bool{} // the paths of mappings of which a part was read
+	for path := range later {
+		if end := strings.LastIndexByte(path, '.'); end > 0 {
+			parts[path[:end]] = true
+		}
+	}
 	for path := range w {
 		if list, _, found := strings.Cut(path, "["); found {
-			if _, replaced := later[list]; replaced {
+			if _, replaced := later[list]; replaced && !parts[list] {
 				delete(w, path)
 			}
 		}

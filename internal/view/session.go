@@ -358,9 +358,12 @@ func (t teller) switched(b *pawl.ModelSwitched) string {
 	whose, long := "Tier "+t.r.Recipe.Tier(b.Tier), " for the rest of the run"
 	switch {
 	case b.Session == 0:
-		return fmt.Sprintf("%s uses %s again, and not %s: %s", whose, name(b.To), name(b.From), plain.Line(b.Reason, 200))
+		return fmt.Sprintf("%s uses %s again in place of %s: %s", whose, name(b.To), name(b.From), plain.Line(b.Reason, 200))
 	case b.SessionOnly:
-		whose, long = t.place(b.Session), ""
+		whose, long = fmt.Sprintf("Session %d", b.Session), ""
+		if x := t.session(b.Session); x != nil {
+			whose = t.words(x.Place)
+		}
 	case b.For > 0:
 		long = " for " + span(b.For)
 	}

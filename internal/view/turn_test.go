@@ -168,3 +168,24 @@ func TestInfosToAgents(t *testing.T) {
 		}
 	}
 }
+
+// A line says which model takes the place of which, of whom, for how long and why.
+func TestSwitchedLines(t *testing.T) {
+	s := begin(t, 2, 1, func(set *pawl.Settings, _ *pawl.RunStarted) {
+		set.Models[0].Provider, set.Models[0].Name = "claude-code", "opus"
+		set.Fallbacks[0] = []pawl.ModelChoice{{Provider: "codex", Name: "gpt"}, {Provider: "openai", Name: "gpt"}}
+	})
+	s.iterate(1, "")
+	x := s.start(pawl.ForStep, s.place("implement", "developer", s.tier), 1, 1)
+	for want, b := range map[string]*pawl.ModelSwitched{
+		"Tier haiku uses codex/gpt in place of claude-code/opus for the rest of the run: why": {Tier: 1, To: 1, Session: x.Session, Reason: "why"},
+		"Tier haiku uses openai/gpt in place of codex/gpt for 5h: why":                        {Tier: 1, From: 1, To: 2, Session: x.Session, For: 5 * time.Hour, Reason: "why"},
+		"implement in iteration 1 uses codex/gpt in place of claude-code/opus: why":           {Tier: 1, To: 1, Session: x.Session, SessionOnly: true, Reason: "why"},
+		"Tier haiku uses claude-code/opus again in place of openai/gpt: its wait is over":     {Tier: 1, From: 2, Reason: "its wait is over"},
+	} {
+		s.add(s.ref, b)
+		if got := Line(s.events[len(s.events)-1], fold(s.events), s.read); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
