@@ -116,12 +116,14 @@ func answerProbe(prompt string) error {
 	if os.WriteFile("made", nil, 0o644) == nil {
 		return fmt.Errorf("the folder can be written to")
 	}
-	if ask("messages", prompt) != nil { // the server refuses
-		fmt.Println(`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401 invalid x-api-key","session_id":"s","total_cost_usd":0,"usage":{}}`)
-		return nil
+	said := []string{
+		`{"type":"assistant","message":{"id":"m","model":"fake","role":"assistant","content":[{"type":"text","text":"OK."}]},"session_id":"s"}`,
+		`{"type":"result","subtype":"success","is_error":false,"result":"OK.","session_id":"s","total_cost_usd":0.0123,"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":5},"modelUsage":{"fake":{"inputTokens":1000,"outputTokens":5,"costUSD":0.0123}}}`,
 	}
-	fmt.Println(`{"type":"assistant","message":{"id":"m","model":"fake","role":"assistant","content":[{"type":"text","text":"OK."}]},"session_id":"s"}`)
-	fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"OK.","session_id":"s","total_cost_usd":0.0123,"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":5},"modelUsage":{"fake":{"inputTokens":1000,"outputTokens":5,"costUSD":0.0123}}}`)
+	if ask("messages", prompt) != nil { // the server refuses
+		said = []string{`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"API Error: 401 invalid x-api-key","session_id":"s","total_cost_usd":0,"usage":{}}`}
+	}
+	fmt.Println(strings.Join(said, "\n"))
 	return nil
 }
 
