@@ -289,3 +289,33 @@ func TestFallbackOfAnotherSession(t *testing.T) {
 		t.Errorf("switches %+v, and %+v is in use", all, w.state.inUse)
 	}
 }
+
+// Whether a plan pays, and whose account a call waits for, is that of the model that is called.
+func TestFallbackPays(t *testing.T) {
+	for _, planOfFallback := range []bool{true, false} {
+		w := fallbackRun(t, true, func(r *pawl.Recipe, s *pawl.Settings) {
+			withFallbacks("agent-2")(r, s)
+			for i := range s.Models {
+				s.Models[i].Plan, s.Fallbacks[i][0].Plan = !planOfFallback, planOfFallback
+			}
+		}, "implement: error unknown_model x1", "implement: error quota wait=10m x1")
+		w.finish()
+		calls := map[pawl.Seq]*pawl.CallModel{}
+		for _, f := range requests[*pawl.CallModel](w) {
+			do := f.Do.(*pawl.CallModel)
+			calls[f.ID] = do
+			if isPlan := (do.Choice == 1) == planOfFallback; isPlan != (do.Reserved == 0) {
+				t.Errorf("the call of model %d reserves %s; a plan pays for the fallback: %t", do.Choice, do.Reserved, planOfFallback)
+			}
+		}
+		for _, b := range all[*pawl.ModelReplied](w) {
+			if isPlan := (calls[b.Effect].Choice == 1) == planOfFallback; isPlan != (b.Cost == 0) {
+				t.Errorf("the call of model %d costs %s; a plan pays for the fallback: %t", calls[b.Effect].Choice, b.Cost, planOfFallback)
+			}
+		}
+		waits := requests[*pawl.Wait](w)
+		if len(waits) != 1 || waits[0].Do.(*pawl.Wait).Account.Provider != "agent-2" {
+			t.Errorf("%d waits, not one for the fallback's account", len(waits))
+		}
+	}
+}
