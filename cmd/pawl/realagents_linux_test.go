@@ -53,10 +53,11 @@ func TestAgents(t *testing.T) {
 	if _, err := sandbox.Probe(t.Context()); err != nil {
 		t.Fatalf("commands cannot be confined here: %v", err)
 	}
-	scenarios := []struct {
+	type scenario struct {
 		name string
 		run  func(*testing.T, *agentRun)
-	}{
+	}
+	withKey := []scenario{
 		{"Work", testAgentWorks},
 		{"Cancel", testAgentIsCancelled},
 		{"Kill", testAgentContinues},
@@ -66,16 +67,33 @@ func TestAgents(t *testing.T) {
 		{"QuotaReset", failing(pawl.ModelQuota, 2*time.Hour)},
 		{"Refused", failing(pawl.ModelNoServer, 0)},
 	}
+	withLogin := []scenario{
+		{"LoginWork", testAgentWorks},
+		{"LoginUnknown", failing(pawl.ModelUnknown, 0)},
+		{"LoginQuotaReset", failing(pawl.ModelQuota, 2*time.Hour)},
+	}
 	slots := make(chan struct{}, 2) // runs at the same time
 	shown := shownPrograms(t, programs)
 	for _, a := range realAgents {
-		for _, s := range scenarios {
+		test := func(s scenario, login bool) {
 			t.Run(a.name+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				s.run(t, newAgentRun(t, a, shown))
+				r := newAgentRun(t, a, shown)
+				if login {
+					r.logIn(t)
+				}
+				s.run(t, r)
 			})
+		}
+		for _, s := range withKey {
+			test(s, false)
+		}
+		if _, ok := agentLogins[a.name]; ok {
+			for _, s := range withLogin {
+				test(s, true)
+			}
 		}
 	}
 }
@@ -135,9 +153,10 @@ type agentRun struct {
 	answer func(pawl.ModelRequest) modeltest.Reply
 
 	mu     sync.Mutex
-	calls  int // of tools, by the model
-	writes int // of hello.txt
-	wrong  int // verdicts
+	calls  int         // of tools, by the model
+	writes int         // of hello.txt
+	wrong  int         // verdicts
+	login  *agentLogin // nil with a key
 }
 
 const userKey = "sk-real-key-of-the-user"
@@ -321,6 +340,9 @@ func testAgentWorks(t *testing.T, r *agentRun) {
 		if body := string(x.Body); strings.Contains(body, foreignKey) || strings.Contains(fmt.Sprint(x.Header), foreignKey) {
 			t.Error("a key of the repository is used")
 		}
+		if r.login != nil && x.Header.Get("Authorization") != "Bearer "+loginToken {
+			t.Errorf("the model is not called with the login: %v", x.Header)
+		}
 		for _, tool := range x.Request.Tools {
 			if slices.Contains(unwantedTools, tool.Name[strings.LastIndex(tool.Name, "/")+1:]) {
 				t.Errorf("it offers the tool %s", tool.Name)
@@ -330,8 +352,11 @@ func testAgentWorks(t *testing.T, r *agentRun) {
 	if !heard {
 		t.Error("the agent has not heard that the gate failed")
 	}
-	if all := r.everything(t); strings.Contains(all, userKey) {
-		t.Error("the key is in what is stored")
+	all := r.everything(t)
+	for _, secret := range []string{userKey, loginToken, loginRefresh} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%s is in what is stored", secret)
+		}
 	}
 	canary(out)
 	r.nothingLeft(t)
@@ -544,6 +569,9 @@ func testAgentContinues(t *testing.T, r *agentRun) {
 func failing(kind pawl.ModelErrorKind, wait time.Duration) func(*testing.T, *agentRun) {
 	return func(t *testing.T, r *agentRun) {
 		fault := providerFault(r.agent.name, kind, wait)
+		if r.login != nil && kind == pawl.ModelQuota {
+			fault = planFault(wait)
+		}
 		r.answer = func(pawl.ModelRequest) modeltest.Reply { return modeltest.Reply{Fault: fault} }
 		if kind == pawl.ModelNoServer {
 			r.stop()
@@ -587,6 +615,17 @@ func failing(kind pawl.ModelErrorKind, wait time.Duration) func(*testing.T, *age
 		}
 		r.nothingLeft(t)
 	}
+}
+
+// planFault returns how Anthropic answers when the five hours' limit of a plan is used up.
+func planFault(wait time.Duration) modeltest.Fault {
+	reset := fmt.Sprint(time.Now().Add(wait).Unix())
+	return modeltest.Fault{Kind: modeltest.FaultStatus, Status: http.StatusTooManyRequests, Header: http.Header{
+		"Anthropic-Ratelimit-Unified-Status": {"rejected"}, "Anthropic-Ratelimit-Unified-Reset": {reset},
+		"Anthropic-Ratelimit-Unified-Representative-Claim": {"five_hour"},
+		"Anthropic-Ratelimit-Unified-5h-Status":            {"rejected"}, "Anthropic-Ratelimit-Unified-5h-Reset": {reset},
+		"Anthropic-Ratelimit-Unified-Overage-Status": {"rejected"}, "X-Should-Retry": {"false"},
+	}, Body: `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your account's rate limit. Please try again later."}}`}
 }
 
 // providerFault returns how the agent's provider answers with a failure.

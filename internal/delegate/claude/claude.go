@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"pawl"
 	"pawl/internal/delegate/exchange"
@@ -118,6 +119,9 @@ type session struct {
 	sent int        // number of messages from Info
 
 	last *result
+	// isOut reports that the user's plan refuses calls, and resets until when; zero if that is not known.
+	isOut  bool
+	resets time.Time
 }
 
 // speak sends the prompt and reads lines until the turn has ended.
@@ -205,11 +209,23 @@ func (s *session) end(ended exchange.Ended, err error) (pawl.AgentReply, error) 
 	case r.StopReason == "refusal":
 		s.reply.Stop = pawl.AgentRefused
 	case r.IsError:
-		return s.reply, exchange.WithUsage(wire.Told(r.APIStatus, r.words()), s.reply.Usage, s.last == nil)
+		return s.reply, exchange.WithUsage(s.failure(time.Now()), s.reply.Usage, s.last == nil)
 	default:
 		s.reply.Stop = pawl.AgentEnded
 	}
 	return s.reply, nil
+}
+
+// failure returns the error for a turn whose result is an error.
+func (s *session) failure(now time.Time) *pawl.ModelError {
+	e := wire.Told(s.last.APIStatus, s.last.words())
+	if s.isOut && (e.Kind == pawl.ModelRateLimit || e.Kind == pawl.ModelQuota) {
+		e.Kind = pawl.ModelQuota
+		if !s.resets.IsZero() {
+			e.Wait = max(s.resets.Sub(now), 0)
+		}
+	}
+	return e
 }
 
 // unfinished returns the error for a turn without a result.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -62,6 +63,8 @@ func TestMain(m *testing.M) {
 			play(`{"type":"assistant","message":{"content":[{"type":"text","text":`+string(text)+`}]}}`, result)()
 		},
 		"throttled": play(initLine, start, failed(`"subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}"`)),
+		"used up": play(initLine, fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour","resetsAt":%d},"session_id":"5e55"}`, time.Now().Add(2*time.Hour).Unix()),
+			failed(`"subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3am (UTC)"`)),
 		"too long":  play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
 		"no model":  play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (nope). It may not exist or you may not have access to it."`)),
 		"broke":     play(initLine, failed(`"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($2)"]`)),
@@ -219,6 +222,15 @@ func TestFailures(t *testing.T) {
 				t.Errorf("got %+v (%v)", e, err)
 			}
 		})
+	}
+}
+
+// A limit of the user's plan is a quota, with the time until it is lifted.
+func TestPlanUsedUp(t *testing.T) {
+	_, _, err := turn(t, "used up", nil)
+	failure, ok := errors.AsType[*pawl.ModelError](err)
+	if !ok || failure.Kind != pawl.ModelQuota || failure.Wait.Round(time.Minute) != 2*time.Hour {
+		t.Errorf("the error is %+v", err)
 	}
 }
 

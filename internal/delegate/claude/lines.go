@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/delegate/exchange"
@@ -122,6 +123,10 @@ func (s *session) hear(x *exchange.Exchange, l *line, raw json.RawMessage) {
 			hearResults(x, &l.Message)
 		}
 	case "rate_limit_event":
+		s.isOut, s.resets = l.Limit.Status == "rejected", time.Time{}
+		if l.Limit.Resets > 0 {
+			s.resets = time.Unix(l.Limit.Resets, 0)
+		}
 		if l.Limit.Status != "" && l.Limit.Status != "allowed" {
 			x.Tell(pawl.AgentUpdate{Kind: pawl.UpdateNote, Text: fmt.Sprintf("the plan's %s limit: %s", strings.ReplaceAll(l.Limit.Kind, "_", " "), strings.ReplaceAll(l.Limit.Status, "_", " "))})
 		}
