@@ -65,13 +65,13 @@ func TestMain(m *testing.M) {
 		"throttled": play(initLine, start, failed(`"subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}"`)),
 		"used up": play(initLine, fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour","resetsAt":%d},"session_id":"5e55"}`, time.Now().Add(2*time.Hour).Unix()),
 			failed(`"subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3am (UTC)"`)),
-		"too long":  play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
-		"no model":  play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (nope). It may not exist or you may not have access to it."`)),
-		"broke":     play(initLine, failed(`"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($2)"]`)),
-		"turns":     play(initLine, failed(`"subtype":"error_max_turns","is_error":true`)),
-		"refuses":   play(initLine, failed(`"subtype":"success","is_error":false,"stop_reason":"refusal","result":""`)),
-		"forgot":    func() { fmt.Fprintln(os.Stderr, "No conversation found with session ID: 5e55"); os.Exit(1) },
-		"stranger":  func() { fmt.Fprintln(os.Stderr, "Invalid API key · Please run /login"); os.Exit(1) },
+		"too long": play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
+		"no model": play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (nope). It may not exist or you may not have access to it."`)),
+		"broke":    play(initLine, failed(`"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($2)"]`)),
+		"turns":    play(initLine, failed(`"subtype":"error_max_turns","is_error":true`)),
+		"refuses":  play(initLine, failed(`"subtype":"success","is_error":false,"stop_reason":"refusal","result":""`)),
+		"forgot":   func() { fmt.Fprintln(os.Stderr, "No conversation found with session ID: 5e55"); os.Exit(1) },
+		"stranger": func() { fmt.Fprintln(os.Stderr, "Invalid API key · Please run /login"); os.Exit(1) },
 		"crashes": func() {
 			fmt.Println(initLine)
 			fmt.Println(start)
