@@ -208,7 +208,7 @@ func (b *AgentProgressed) fields(c *coder) {
 }
 
 // ModelSwitched says that a tier, or only a session, uses another of its tier's models from now on. If
-// the session whose call failed has had replies, it starts anew with the transcript as text.
+// the session whose call failed has had replies, it starts again with the transcript as text.
 type ModelSwitched struct {
 	Tier int `json:"tier"`
 	From int `json:"from,omitempty"` // as in [CallModel]
