@@ -172,6 +172,32 @@ func (s *Settings) Model(tier, choice int) *ModelChoice {
 	return &s.Fallbacks[tier-1][choice-1]
 }
 
+// Patience returns how long a call of a tier's model waits at most for a provider that says when it can be
+// called again; 0 = as long as it takes, because the tier has no further model.
+func (s *Settings) Patience(tier, choice int) time.Duration {
+	if s.Model(tier, choice+1) == nil {
+		return 0
+	}
+	return cmp.Or(s.FallbackAfter, DefaultFallbackAfter)
+}
+
+// SetAccount makes an account that of all models of its provider. It changes nothing that s shares with
+// a copy.
+func (s *Settings) SetAccount(a Account) {
+	set := func(list []ModelChoice) {
+		for i := range list {
+			if m := &list[i]; m.Provider == a.Provider {
+				m.Address, m.Key = a.Address, a.Key
+			}
+		}
+	}
+	set(s.Models[:])
+	for i := range s.Fallbacks {
+		s.Fallbacks[i] = slices.Clone(s.Fallbacks[i])
+		set(s.Fallbacks[i])
+	}
+}
+
 // Tier returns the names of a tier's models, its own first, as PROVIDER/NAME.
 func (s *Settings) Tier(tier int) []string {
 	var out []string

@@ -132,24 +132,19 @@ func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
 // choices are the models of a run, with the accounts it has now; false = its events
 // do not say.
 func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out []pawl.ModelChoice, ok bool) {
+	var settings pawl.Settings
 	for e, err := range s.Events(ctx, run, 0) {
 		if err != nil {
-			return out, false
+			return nil, false
 		}
 		switch b := e.Body.(type) {
 		case *pawl.RunStarted:
-			var settings pawl.Settings
 			ok = json.Unmarshal(b.Settings, &settings) == nil
-			out = settings.AllModels()
 		case *pawl.AccountChanged:
-			for i := range out {
-				if out[i].Provider == b.To.Provider {
-					out[i].Address, out[i].Key = b.To.Address, b.To.Key
-				}
-			}
+			settings.SetAccount(b.To)
 		}
 	}
-	return out, ok
+	return settings.AllModels(), ok
 }
 
 // supplied is equipped for who knows the run's models.

@@ -273,20 +273,14 @@ func (e *Engine) settleAccounts(ctx context.Context, s *pawl.Settings) error {
 			return err
 		}
 	}
-	settle := func(list []pawl.ModelChoice) {
-		for i := range list {
-			m := &list[i]
-			m.Address, m.Key = "", ""
-			for _, a := range have {
-				if a.Provider == m.Provider {
-					m.Address, m.Key = a.Address, a.Key
-				}
+	for _, m := range s.AllModels() {
+		to := pawl.Account{Provider: m.Provider}
+		for _, a := range have {
+			if a.Provider == m.Provider {
+				to = a
 			}
 		}
-	}
-	settle(s.Models[:])
-	for i := range s.Fallbacks {
-		settle(s.Fallbacks[i])
+		s.SetAccount(to)
 	}
 	return nil
 }

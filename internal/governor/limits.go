@@ -70,11 +70,7 @@ func needs(job driver.Job) need {
 		if m == nil {
 			return need{} // it will not be sent
 		}
-		n := need{pool: accountPrefix + m.Provider, model: m.Name, account: m.Account()}
-		if job.Settings.Model(do.Tier, do.Choice+1) != nil {
-			n.patience = cmp.Or(job.Settings.FallbackAfter, pawl.DefaultFallbackAfter)
-		}
-		return n
+		return need{accountPrefix + m.Provider, m.Name, m.Account(), job.Settings.Patience(do.Tier, do.Choice)}
 	case *pawl.CallTool:
 		return need{pool: cmp.Or(toolLanes[do.Tool], netLane)}
 	case *pawl.Prepare: // it waits for registries most of its time

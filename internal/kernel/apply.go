@@ -227,18 +227,7 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 // effects in flight still use the old ones.
 func (s *State) changeAccount(b *pawl.AccountChanged) {
 	settings := *s.Settings
-	change := func(list []pawl.ModelChoice) {
-		for i := range list {
-			if m := &list[i]; m.Provider == b.To.Provider {
-				m.Address, m.Key = b.To.Address, b.To.Key
-			}
-		}
-	}
-	change(settings.Models[:])
-	for i := range settings.Fallbacks {
-		settings.Fallbacks[i] = slices.Clone(settings.Fallbacks[i])
-		change(settings.Fallbacks[i])
-	}
+	settings.SetAccount(b.To)
 	s.Settings = &settings
 }
 

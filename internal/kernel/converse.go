@@ -32,9 +32,7 @@ func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
 	spec := session.Spec{Optional: l.optional(x), Goal: d.s.Started.Title, Task: l.task, Retry: &d.s.Settings.Retry}
 	if x.Failed() != nil {
 		spec.Noise = jitter(d.s.Started.Seed, d.s.Seq)
-		if d.s.Settings.Model(x.Place.Tier, x.Choice()+1) != nil {
-			spec.FallbackAfter = d.s.fallbackAfter()
-		}
+		spec.Patience = d.s.Settings.Patience(x.Place.Tier, x.Choice())
 	}
 	spec.Output, spec.Required = d.owed(l, x)
 	if st := l.stepOf(x); st != nil {

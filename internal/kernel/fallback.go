@@ -42,8 +42,8 @@ func (s *State) choiceOf(x *session.Session) int {
 	return max(x.Choice(), s.inUse[x.Place.Tier-1].choice)
 }
 
-// switchModel lets a session, and unless the failure concerns only the session, its tier, use another
-// model because of the session's failed call.
+// switchModel makes a session use another model because its call failed. Its tier uses that model too,
+// unless the failure concerns only the session.
 func (d *draft) switchModel(l *Loop, x *session.Session) {
 	tier, from, why := x.Place.Tier, x.Choice(), x.Failed()
 	b := &pawl.ModelSwitched{Tier: tier, From: from, To: from + 1, Session: x.N, Reason: pawl.Failure{Code: why.Code}.Text()}
@@ -53,7 +53,7 @@ func (d *draft) switchModel(l *Loop, x *session.Session) {
 	case kind == pawl.ModelContextLong:
 		b.SessionOnly = true
 	case kind != pawl.ModelUnknown:
-		b.For = max(d.s.fallbackAfter(), why.Wait)
+		b.For = max(d.s.Settings.Patience(tier, from), why.Wait)
 	}
 	d.emit(l.Ref, b)
 }
@@ -63,14 +63,6 @@ func (d *draft) tryOwnModel(tier int) {
 	if u := &d.s.inUse[tier-1]; u.isOver(d.at, d.s.alive(d.at)) {
 		d.emit(0, &pawl.ModelSwitched{Tier: tier, From: u.choice, Reason: "its wait is over"})
 	}
-}
-
-// fallbackAfter returns how long a run with a fallback waits for a provider at most.
-func (s *State) fallbackAfter() time.Duration {
-	if s.Settings.FallbackAfter > 0 {
-		return s.Settings.FallbackAfter
-	}
-	return pawl.DefaultFallbackAfter
 }
 
 // modelSwitched records that a tier, or only a session, uses another model.

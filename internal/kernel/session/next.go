@@ -44,9 +44,9 @@ type Spec struct {
 	Task       *pawl.TaskEntry   // the loop's task, not nil; without an id, the goal is the task
 	Retry      *pawl.RetryPolicy // for prompts and model calls, not nil; its Tries must be positive
 	Noise      uint64            // spreads back-offs of different runs; equal at every replay
-	// FallbackAfter is how long the session waits at most for a provider that says when it can be
+	// Patience is how long the session waits at most for a provider that says when it can be
 	// called again; 0 = its tier has no further model.
-	FallbackAfter time.Duration
+	Patience time.Duration
 	// Objection returns what is wrong with a result that fits its schema, or "". Insisted is
 	// true if the harness has objected to a result of the session before. It must not be nil if
 	// the session has an Output.
@@ -190,16 +190,16 @@ func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 // has patience for, or where a session without one would pause.
 func (x *Session) fallsBack(spec *Spec) bool {
 	why := x.failed
-	if spec.FallbackAfter == 0 || !x.prompted {
+	if spec.Patience == 0 || !x.prompted {
 		return false
 	}
 	switch code := pawl.ModelErrorKind(why.Code); {
 	case code == pawl.ModelUnknown, code == pawl.ModelContextLong, code == pawl.ModelAuth, code == pawl.ModelNoServer:
 		return true
 	case code == pawl.ModelQuota:
-		return why.Wait == 0 || why.Wait > spec.FallbackAfter
+		return why.Wait == 0 || why.Wait > spec.Patience
 	case code.Retryable(), why.Code == pawl.FailTimeout:
-		return why.Wait > spec.FallbackAfter || x.dispatches%spec.Retry.Tries == 0
+		return why.Wait > spec.Patience || x.dispatches%spec.Retry.Tries == 0
 	}
 	return false
 }
