@@ -157,7 +157,7 @@ func (m *models) probed(d *config.Delegate, purse config.Purse, reply pawl.Agent
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return pawl.Errorf(pawl.CodeUnavailable, "it did not answer within %s", delegates.ProbeTime).
-			WithHint("start %s by itself and see whether it answers there", filepath.Base(d.Command[0]))
+			WithHint("%s", startAlone(d))
 	case err != nil:
 		return m.unanswered(d, purse, err)
 	case strings.Contains(strings.ToUpper(text), probeWord):
@@ -168,10 +168,10 @@ func (m *models) probed(d *config.Delegate, purse config.Purse, reply pawl.Agent
 	case reply.Stop == pawl.AgentRefused:
 		return pawl.Errorf(pawl.CodeUnavailable, "its model refuses to answer").WithHint("try another model: pawl delegates %s/MODEL --probe", d.Name)
 	case text == "":
-		return pawl.Errorf(pawl.CodeUnavailable, "it ended its turn without an answer").WithHint("start %s by itself and see whether it answers there", filepath.Base(d.Command[0]))
+		return pawl.Errorf(pawl.CodeUnavailable, "it ended its turn without an answer").WithHint("%s", startAlone(d))
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "it was asked for the word %s and answered %.200q", probeWord, text).
-		WithHint("start %s by itself and see whether it answers there", filepath.Base(d.Command[0]))
+		WithHint("%s", startAlone(d))
 }
 
 // unanswered returns the failure of a turn in plain words.
@@ -190,11 +190,10 @@ func (m *models) unanswered(d *config.Delegate, purse config.Purse, err error) e
 
 // probeFix returns what can be done about a failure.
 func probeFix(d *config.Delegate, purse config.Purse, kind pawl.ModelErrorKind) string {
-	program := filepath.Base(d.Command[0])
 	switch kind {
 	case pawl.ModelAuth:
 		if purse.Kind == config.PurseLogin {
-			return "start " + program + " and log in again"
+			return "start " + filepath.Base(d.Command[0]) + " and log in again"
 		}
 		return "check the " + purse.String()
 	case pawl.ModelQuota, pawl.ModelRateLimit:
@@ -205,7 +204,12 @@ func probeFix(d *config.Delegate, purse config.Purse, kind pawl.ModelErrorKind) 
 		if purse.Kind == config.PurseKey {
 			return "check that " + purse.Address + " can be reached"
 		}
-		return "check that the provider can be reached: start " + program + " by itself and see whether it answers there"
+		return "check that the provider can be reached: " + startAlone(d)
 	}
-	return "start " + program + " by itself and see whether it answers there"
+	return startAlone(d)
+}
+
+// startAlone proposes to try an agent without Pawl.
+func startAlone(d *config.Delegate) string {
+	return fmt.Sprintf("start %s by itself and see whether it answers there", filepath.Base(d.Command[0]))
 }

@@ -33,9 +33,9 @@ import (
 // Runner performs effects with what it is given. All fields but Delegate, ServeTools, Redact,
 // Callback, Announce, Project, Inputs, Gist, Toolchain, Updates and Lacks are needed.
 type Runner struct {
-	// Model returns the model that answers for a tier of the run.
+	// Model returns the model that a run has chosen.
 	Model func(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (pawl.Model, error)
-	// Delegate returns the coding agent of a tier of the run; nil = no run has any.
+	// Delegate returns the coding agent that a run has chosen; nil = no run has any.
 	Delegate func(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (Delegate, error)
 	// ServeTools offers tools to a coding agent that connects to l, until ctx ends or l is closed. It
 	// is needed if Delegate is.

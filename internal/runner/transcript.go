@@ -10,22 +10,19 @@ import (
 // messages turns a transcript into messages: what the model does not say itself
 // (the prompt, tool results, notes) is the user's, and what stands together is
 // one message, so that speakers alternate. A reply without anything in it is
-// left out. The first items, of which another model wrote the replies, are one text.
+// left out. The first foreign items, whose replies another model wrote, are told as one text.
 func messages(ctx context.Context, job driver.Job, foreign int) ([]pawl.Message, error) {
 	var t transcript
 	for i, item := range job.Effect.Transcript {
-		if i == foreign && i > 0 {
-			t = retold(t.messages)
-		}
 		if err := t.add(ctx, job, item); err != nil {
 			return nil, err
 		}
 		if i == 0 && item.Kind != pawl.ItemUser {
 			return nil, pawl.Errorf(pawl.CodeDamaged, "read the transcript: it does not begin with the prompt")
 		}
-	}
-	if foreign > 0 && foreign == len(job.Effect.Transcript) {
-		t = retold(t.messages)
+		if i+1 == foreign {
+			t = retold(t.messages)
+		}
 	}
 	return t.messages, nil
 }

@@ -107,7 +107,7 @@ type turn struct {
 	job driver.Job
 	do  *pawl.CallModel
 	a   *answer
-
+	// choice is the model, with its prices, that do calls.
 	choice *pawl.ModelChoice
 
 	system, prompt string

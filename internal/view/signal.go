@@ -76,7 +76,7 @@ func (r *Run) applySignal(e pawl.Event) {
 		return
 	}
 	if rec := r.Records.signalN(b.N); rec != nil {
-		rec.Agent, rec.Now = r.listener(e.Loop)
+		rec.Agent, _ = r.listener(e.Loop)
 		rec.Now = b.Turn != 0
 	}
 }
