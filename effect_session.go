@@ -199,8 +199,8 @@ type CallModel struct {
 	ReservedTokens int64  `json:"reserved_tokens"`
 	// Choice is which of the tier's models is called: 0 is its own, 1 its first fallback.
 	Choice int `json:"choice,omitempty"`
-	// Foreign is how much of the transcript is told as text, because another model wrote it. Of a
-	// coding agent that begins a session all is told as text.
+	// Foreign is how much of the transcript is told as text, because another model wrote it. A
+	// coding agent that begins a session is told the whole transcript as text.
 	Foreign int `json:"foreign,omitempty"`
 	// Agent is set if the model is a coding agent. The call is then a turn of the agent, and
 	// MaxOutput is not used.

@@ -46,7 +46,7 @@ type ResetWorkspace struct {
 	Salvage string     `json:"salvage"` // the ref that keeps what was there
 	// Detached leaves the branch where it is: the worktree only shows the commit.
 	Detached bool `json:"detached,omitempty"`
-	// Diff has the answer hold what is removed, as a diff.
+	// Diff asks for a diff of what is removed.
 	Diff bool `json:"diff,omitempty"`
 }
 

@@ -213,8 +213,7 @@ type ModelSwitched struct {
 	Tier int `json:"tier"`
 	From int `json:"from,omitempty"` // as in [CallModel]
 	To   int `json:"to,omitempty"`
-	// Session is the session of the loop whose call failed; 0 = none: the wait
-	// for To is over.
+	// Session is the session of the loop whose call failed; 0 = none: the wait for To is over.
 	Session int `json:"session,omitempty"`
 	// SessionOnly reports that only this session uses another model. The tier's stays, or had been
 	// switched before.

@@ -38,7 +38,7 @@ type models struct {
 	turns sync.Map
 }
 
-// turnOf says where an agent makes a turn. It makes one after the other there.
+// turnOf says where an agent makes a turn. It makes one turn at a time there.
 type turnOf struct {
 	run              runOf
 	workspace, agent string
@@ -50,7 +50,7 @@ type modelOf struct {
 	script  pawl.Hash
 }
 
-// model returns the model of a choice of a run.
+// model returns the model that a run has chosen.
 func (m *models) model(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (pawl.Model, error) {
 	of, _ := ctx.Value(runKey{}).(runOf)
 	key := modelOf{run: of, account: choice.Account()}

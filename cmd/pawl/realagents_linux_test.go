@@ -362,7 +362,7 @@ func testAgentWorks(t *testing.T, r *agentRun) {
 	r.nothingLeft(t)
 }
 
-// unwantedTools are tools of agents that begin other agents, or fetch what the network does not give.
+// unwantedTools are tools that start other agents or fetch from the network.
 var unwantedTools = []string{"task", "agent", "skill", "webfetch", "web_fetch", "web_search", "google_web_search", "workflow", "Agent", "Task", "Skill", "WebFetch", "WebSearch", "invoke_agent", "spawn_agent"}
 
 // isRefused reports whether an agent that may only read was told that it cannot write.
@@ -565,7 +565,7 @@ func testAgentContinues(t *testing.T, r *agentRun) {
 }
 
 // failing returns the scenario of a model that answers each call with a failure of this kind. The run must
-// learn the kind and when to try again, from a turn that ends soon and calls the model a few times.
+// learn the kind of failure and when to try again, and the turn must end soon, after a few calls.
 func failing(kind pawl.ModelErrorKind, wait time.Duration) func(*testing.T, *agentRun) {
 	return func(t *testing.T, r *agentRun) {
 		fault := providerFault(r.agent.name, kind, wait)

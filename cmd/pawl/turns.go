@@ -43,7 +43,7 @@ func roomToken(of runOf, account pawl.Account) string {
 	return "pawl-" + hex.EncodeToString(sum.Sum(nil))[:40]
 }
 
-// delegate returns the coding agent of a choice of a run.
+// delegate returns the coding agent that a run has chosen.
 func (m *models) delegate(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (runner.Delegate, error) {
 	of, _ := ctx.Value(runKey{}).(runOf)
 	app := &cli.App{Environ: m.environs.get(of)}

@@ -106,7 +106,7 @@ func sections() []section {
 		{name: "rooms", what: "confined commands beside plain bubblewrap", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Rooms)(MeasureRooms(ctx, o, o.Times, roomFiles, roomOpens))
 		}},
-		{name: "delegate", what: "sessions of coding agents beside their programs alone", measure: func(ctx context.Context, o Options, r *Report) error {
+		{name: "delegate", what: "sessions of coding agents next to their programs", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Delegates)(MeasureDelegates(ctx, o, delegateTimes, claudeTimes))
 		}},
 		{name: "list", what: fmt.Sprintf("listing %d stored runs", listRuns), measure: func(ctx context.Context, o Options, r *Report) error {

@@ -156,7 +156,7 @@ func TestRestIsOver(t *testing.T) {
 	}
 }
 
-// A session that has had replies begins anew with another model and the transcript as text. It stays
+// A session that has had replies starts again with another model and the transcript as text. It stays
 // with that model, and a session that waits uses the tier's.
 func TestFallbackTellsTheTranscript(t *testing.T) {
 	for _, c := range []struct {

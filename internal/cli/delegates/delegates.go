@@ -40,7 +40,7 @@ const (
 // probes is the number of agents that are asked at once: some take hundreds of megabytes.
 const probes = 3
 
-// Answer is what the answer of an agent took.
+// Answer says which model answered, how long that took and what it cost.
 type Answer struct {
 	Model string
 	Took  time.Duration

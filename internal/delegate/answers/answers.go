@@ -16,7 +16,7 @@ import (
 	"pawl/internal/model/wire"
 )
 
-// Bounds of what an agent does by itself about failures.
+// Bounds of what an agent may do about failures by itself before its turn is ended.
 const (
 	maxFailures = 6           // of calls in a row
 	maxWait     = time.Minute // that a provider asks for

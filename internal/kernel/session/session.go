@@ -109,8 +109,8 @@ func (x *Session) Result() *pawl.ToolUse {
 	return &x.calls[x.submitted-1].use
 }
 
-// CallModel returns the request for the next reply of that model of the session's tier, without its
-// output limit and reservation.
+// CallModel returns the request for the next reply, without its output limit and reservation. Choice is
+// the model, as in [pawl.CallModel].
 func (x *Session) CallModel(choice int) *pawl.CallModel {
 	return &pawl.CallModel{Tier: x.Place.Tier, Choice: choice, Foreign: x.foreign, System: x.system, Tools: x.tools, Items: len(x.items), Try: x.dispatches + 1}
 }
