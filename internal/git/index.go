@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -44,6 +45,9 @@ func (r Repo) AddKnown(ctx context.Context, except ...string) error {
 func (r Repo) add(ctx context.Context, what string, except []string) error {
 	args := []string{"add", what, "--no-warn-embedded-repo", "--pathspec-from-file=-", "--pathspec-file-nul"}
 	warnings, err := r.run(ctx, strings.NewReader(strings.Join(but(except), "\x00")), nil, args...)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 && strings.Contains(e.Stderr, "are ignored by one of your .gitignore files") {
+		err = nil // a path of except is ignored, which git takes for one to be added; it has added all else
+	}
 	if err == nil && strings.Contains(warnings, "could not open directory") {
 		err = &Error{Args: args, Stderr: warnings, Err: os.ErrPermission}
 	}

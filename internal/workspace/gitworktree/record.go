@@ -314,6 +314,9 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 		err = copyIndex(r.index, full.Index)
 	}
 	if err == nil {
+		err = w.graftTasks(ctx, full)
+	}
+	if err == nil {
 		err = w.takeUp(ctx, full.Index, &r, false)
 	}
 	r.index = full.Index
@@ -327,6 +330,23 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 		return record{}, explain("record worktree "+w.name, err)
 	}
 	return r, nil
+}
+
+// graftTasks puts what the worktree's commit has in .pawl/tasks into an index that lacks it: a
+// repository may ignore .pawl, and then git keeps there what it knows and nothing else.
+func (w *worktree) graftTasks(ctx context.Context, full git.Repo) error {
+	var tree git.Entry
+	err := w.s.reading(ctx, w.s.engine, func(objects *git.Objects) (err error) {
+		tree, err = find(objects, w.at(), tasks)
+		return err
+	})
+	if err != nil || tree.Mode != git.ModeTree {
+		if pawl.CodeOf(err) == pawl.CodeInvalid { // a symbolic link is in its place
+			return nil
+		}
+		return err
+	}
+	return full.Graft(ctx, tasks, tree.Hash)
 }
 
 func exists(path string) bool {

@@ -232,3 +232,28 @@ func TestFiles(t *testing.T) {
 	_, err = f.Files(ctx, "HEAD", "x")
 	wantCode(t, err, pawl.CodeInvalid, "HEAD")
 }
+
+// A repository may ignore .pawl. Work is recorded nevertheless, and what the harness wrote in
+// .pawl/tasks stays in the commits.
+func TestIgnoredTasks(t *testing.T) {
+	for _, rule := range []string{".pawl", ".pawl/", "/.pawl/tasks/", "*.md", "*\n!b"} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			r := newRepository(t, map[string]string{".gitignore": rule + "\n", "a": "a\n"})
+			w := r.open(t, nil)
+			state := workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
+			head := mustRecord(t, w, recording(r.base(t), "plan.md", "The plan.\n"))
+			state = workspacetest.MustReset(t, w, runName, head, runSalvage)
+			workspacetest.MustWrite(t, state.Dir, "b", "b\n")
+			if now := workspacetest.MustTree(t, w, runName); now == state.Tree {
+				t.Error("the new file is not recorded")
+			}
+			info := workspacetest.MustCommit(t, w, pawl.CommitSpec{
+				Name: runName, Branch: runBranch, Base: r.base(t), Parent: head, Message: "Work", ID: "23", Time: time.Unix(1_780_000_400, 0),
+			})
+			if diff := cmp.Diff([]string{"b"}, info.Files); diff != "" {
+				t.Errorf("files of the commit (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
