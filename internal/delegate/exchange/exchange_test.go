@@ -42,6 +42,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no such thing")
 			os.Exit(3)
 		},
+		"misses": func() { // a program that it needs in the end
+			fmt.Println(`{"a":1}`)
+			os.Exit(127)
+		},
 		"stays": func() { // it ignores the end of its input
 			fmt.Println(`{"a":1}`)
 			<-make(chan int, 1)
@@ -236,6 +240,12 @@ func TestEnds(t *testing.T) {
 		})
 		if kind(err) != pawl.ModelNoServer || !strings.Contains(err.Error(), "no-such-agent") {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("LaterMissing", func(t *testing.T) { // of a turn that has ended well, the exit code means nothing
+		ended, _, err := run(t.Context(), t, "misses", pawl.AgentLimits{}, func(x *exchange.Exchange) error { read(t, x); return nil })
+		if err != nil || ended.Code != 127 {
+			t.Errorf("got %+v, %v", ended, err)
 		}
 	})
 	t.Run("Cancelled", func(t *testing.T) {
