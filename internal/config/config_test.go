@@ -500,6 +500,7 @@ func TestFallbacks(t *testing.T) {
 		{"variable over list", list, []string{"PAWL_MODELS_LARGE=openai/a, ollama/b"}, nil, "openai/a 8192, ollama/b 8192", "anthropic/claude-haiku-5-5"},
 		{"variable for a part", list, []string{"PAWL_MODELS_LARGE=openai/a,ollama/b", "PAWL_MODELS_LARGE_MAX_OUTPUT=3000"}, nil, "openai/a 3000, ollama/b 8192", "anthropic/claude-haiku-5-5"},
 		{"one over list", list, []string{"PAWL_MODELS_LARGE=openai/a"}, nil, "openai/a 8192", "anthropic/claude-haiku-5-5"},
+		{"mapping over list", list, []string{"PAWL_MODELS_LARGE_PROVIDER=openai", "PAWL_MODELS_LARGE_NAME=a"}, nil, "openai/a 8192", "anthropic/claude-haiku-5-5"},
 		{"part over list", list, []string{"PAWL_MODELS_LARGE_MAX_OUTPUT=3000"}, nil, "claude-code/opus 3000, anthropic/claude-opus-5-5 2000, openai/gpt-5 16000", "anthropic/claude-haiku-5-5"},
 		{"flag for a tier", list, nil, []config.Flag{{Name: "--model", Key: "model", Value: "large=openai/a,codex/b"}}, "openai/a 8192, codex/b 32000", "anthropic/claude-haiku-5-5"},
 		{"flag for all", list, nil, []config.Flag{{Name: "--model", Key: "model", Value: "openai/a,codex/b"}}, "openai/a 8192, codex/b 32000", "openai/a, codex/b"},

@@ -248,9 +248,6 @@ func (v *values) modelFields(m *strictyaml.Map) {
 		doc := fmt.Sprintf("Tier %d: `PROVIDER/NAME`, `script:FILE`, or a mapping; or a list of them, each of which takes the place of the one before if that cannot be called.", i+1)
 		m.Key(name, doc).OneOrMore(",", func(place int, f *strictyaml.Field) {
 			mo, names := &v.models[i], v.delegateNames()
-			if place == 1 {
-				v.fallbacks[i] = nil
-			}
 			if place > 0 {
 				v.fallbacks[i] = append(v.fallbacks[i], model{})
 				mo = &v.fallbacks[i][place-1]

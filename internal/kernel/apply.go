@@ -410,7 +410,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			if x != nil {
 				x.Lost()
 				l.worktree.Continues = isTurn(f) && x.CanContinue()
-				l.worktree.Lost = isTurn(f) && !x.CanContinue()
+				l.worktree.Lost = isTurn(f)
 			}
 		})
 	case *pawl.ModelSwitched:

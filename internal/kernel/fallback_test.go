@@ -123,6 +123,9 @@ func TestOwnModelAgain(t *testing.T) {
 			w.crash(4 * time.Minute)
 		}
 		w.finish()
+		if got := w.choices("implement"); len(got) < 3 || (got[len(got)-1] == 1) != (name == "soon") {
+			t.Errorf("%s: the calls went to the models %v", name, got)
+		}
 		again := 0
 		for _, b := range all[*pawl.ModelSwitched](w) {
 			if b.Session == 0 && b.To == 0 {

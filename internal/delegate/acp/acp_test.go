@@ -137,7 +137,10 @@ var prompts = map[string]func(f *fake, id json.RawMessage){
 			p := f.ask("session/request_permission", fmt.Sprintf(`{"sessionId":"s1","toolCall":{"toolCallId":"c1","title":"do it","kind":%q},"options":[{"optionId":"y","name":"yes","kind":"allow_once"},{"optionId":"n","name":"no","kind":"reject_once"}]}`, kind))
 			say(kind + " " + string(p.Result) + "\n")
 		}
-		p := f.ask("session/request_permission", `{"toolCall":{"toolCallId":"c2","title":"pawl_submit_result","kind":"other"},"options":[{"optionId":"always","kind":"allow_always"}]}`)
+		update(`{"sessionUpdate":"tool_call","toolCallId":"c4","title":"Read b.txt","kind":"read","status":"pending"}`)
+		p := f.ask("session/request_permission", `{"toolCall":{"toolCallId":"c4"},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}`)
+		say("known " + string(p.Result) + "\n")
+		p = f.ask("session/request_permission", `{"toolCall":{"toolCallId":"c2","title":"pawl_submit_result","kind":"other"},"options":[{"optionId":"always","kind":"allow_always"}]}`)
 		say("ours " + string(p.Result) + "\n")
 		p = f.ask("session/request_permission", `{"toolCall":{"toolCallId":"c3","title":"delete all","kind":"edit"},"options":[]}`)
 		say("no options " + string(p.Result) + "\n")
@@ -186,6 +189,7 @@ var prompts = map[string]func(f *fake, id json.RawMessage){
 		for range 2 {
 			update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":1000,"outputTokens":50,"cachedReadTokens":300}}}`)
 		}
+		update(`{"sessionUpdate":"usage_update","used":1000,"size":200000,"cost":{"amount":9,"currency":"EUR"}}`)
 		answer(id, `{"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1}}`)
 	},
 	"sums": func(_ *fake, id json.RawMessage) {
@@ -299,6 +303,7 @@ func TestPermissions(t *testing.T) {
 			for i, kind := range []string{"read", "edit", "execute", "fetch", "other", "", "a new one"} {
 				want.WriteString(kind + " " + map[byte]string{'y': yes, 'n': no}[row.want[i]] + "\n")
 			}
+			want.WriteString("known " + yes + "\n") // a read, as its call said
 			want.WriteString(`ours {"outcome":{"optionId":"always","outcome":"selected"}}` + "\n")
 			want.WriteString(`no options {"outcome":{"outcome":"cancelled"}}` + "\n")
 			want.WriteString(`file {"code":-32601,"message":"there is no method \"fs/read_text_file\" here"}`)
@@ -349,12 +354,12 @@ func TestOddAgent(t *testing.T) {
 	}
 }
 
-// Agents report the usage of a turn in three ways.
+// Agents report the usage of a turn in three ways. A cost counts if it is in dollars.
 func TestUsage(t *testing.T) {
 	for agent, want := range map[string]pawl.Usage{
 		"talks": {Input: 1000, CacheRead: 500, Output: 50}, "counts": {Input: 2000, CacheRead: 600, Output: 100}, "sums": {Input: 2000, Output: 100},
 	} {
-		if reply, _, err := turn(t, agent, nil); err != nil || reply.Usage != want {
+		if reply, _, err := turn(t, agent, nil); err != nil || reply.Usage != want || reply.Priced != (agent == "talks") {
 			t.Errorf("%s: got %+v, %v", agent, reply, err)
 		}
 	}

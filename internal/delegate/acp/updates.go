@@ -205,7 +205,6 @@ func (s *session) flush() {
 			out = append(out, pawl.AgentUpdate{Kind: pawl.UpdateResult, Call: id, Text: c.text, Failed: true})
 		}
 	}
-	clear(s.calls)
 	s.mu.Unlock()
 	for _, u := range out {
 		s.x.Tell(u)

@@ -65,13 +65,20 @@ func TestMain(m *testing.M) {
 		"throttled": play(initLine, start, failed(`"subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}"`)),
 		"used up": play(initLine, fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour","resetsAt":%d},"session_id":"5e55"}`, time.Now().Add(2*time.Hour).Unix()),
 			failed(`"subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3am (UTC)"`)),
-		"too long": play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
-		"no model": play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (nope). It may not exist or you may not have access to it."`)),
-		"broke":    play(initLine, failed(`"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($2)"]`)),
-		"turns":    play(initLine, failed(`"subtype":"error_max_turns","is_error":true`)),
-		"refuses":  play(initLine, failed(`"subtype":"success","is_error":false,"stop_reason":"refusal","result":""`)),
-		"forgot":   func() { fmt.Fprintln(os.Stderr, "No conversation found with session ID: 5e55"); os.Exit(1) },
-		"stranger": func() { fmt.Fprintln(os.Stderr, "Invalid API key · Please run /login"); os.Exit(1) },
+		"allowed again": play(initLine, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"},"session_id":"5e55"}`, `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"},"session_id":"5e55"}`,
+			failed(`"subtype":"success","is_error":true,"api_error_status":429,"result":"slow down"`)),
+		"used up, too long": play(initLine, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"},"session_id":"5e55"}`,
+			failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
+		"used up till then": play(initLine, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1600000000},"session_id":"5e55"}`,
+			failed(`"subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"`)),
+		"asks another": play(initLine, `{"type":"assistant","message":{"content":[]},"parent_tool_use_id":"call_1","session_id":"5e56"}`, said, result),
+		"too long":     play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"`)),
+		"no model":     play(initLine, failed(`"subtype":"success","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (nope). It may not exist or you may not have access to it."`)),
+		"broke":        play(initLine, failed(`"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($2)"]`)),
+		"turns":        play(initLine, failed(`"subtype":"error_max_turns","is_error":true`)),
+		"refuses":      play(initLine, failed(`"subtype":"success","is_error":false,"stop_reason":"refusal","result":""`)),
+		"forgot":       func() { fmt.Fprintln(os.Stderr, "No conversation found with session ID: 5e55"); os.Exit(1) },
+		"stranger":     func() { fmt.Fprintln(os.Stderr, "Invalid API key · Please run /login"); os.Exit(1) },
 		"crashes": func() {
 			fmt.Println(initLine)
 			fmt.Println(start)
@@ -225,12 +232,31 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A limit of the user's plan is a quota, with the time until it is lifted.
+// A limit of the user's plan is a quota, with the time until it is lifted. It does not explain other
+// failures.
 func TestPlanUsedUp(t *testing.T) {
-	_, _, err := turn(t, "used up", nil)
-	failure, ok := errors.AsType[*pawl.ModelError](err)
-	if !ok || failure.Kind != pawl.ModelQuota || failure.Wait.Round(time.Minute) != 2*time.Hour {
-		t.Errorf("the error is %+v", err)
+	for agent, want := range map[string]pawl.ModelError{
+		"used up": {Kind: pawl.ModelQuota, Wait: 2 * time.Hour}, "used up till then": {Kind: pawl.ModelQuota},
+		"allowed again": {Kind: pawl.ModelRateLimit}, "used up, too long": {Kind: pawl.ModelContextLong},
+	} {
+		_, _, err := turn(t, agent, nil)
+		failure, ok := errors.AsType[*pawl.ModelError](err)
+		if !ok || failure.Kind != want.Kind || failure.Wait.Round(time.Minute) != want.Wait {
+			t.Errorf("%s: the error is %+v", agent, err)
+		}
+	}
+}
+
+// A subagent's session is not the agent's.
+func TestSubagent(t *testing.T) {
+	reply, told, err := turn(t, "asks another", nil)
+	if err != nil || reply.Session != "5e55" {
+		t.Errorf("got %+v, %v", reply, err)
+	}
+	for _, u := range told {
+		if u.Kind == pawl.UpdateSession && u.Text != "5e55" {
+			t.Errorf("it told of the session %s", u.Text)
+		}
 	}
 }
 

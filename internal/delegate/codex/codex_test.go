@@ -65,6 +65,8 @@ func TestMain(m *testing.M) {
 		"stranger":  fails(`unexpected status 401 Unauthorized: Missing bearer`),
 		"too long":  fails(`Codex ran out of room in the model's context window. Start a new thread.`),
 		"out":       fails(`You exceeded your current quota: {"error":{"code":"insufficient_quota","message":"Quota exceeded."}}`),
+		"stumbles":  fails(`the helper ended with exit status 127: no such file`),
+		"resumes":   play(said, ended),
 		"cut":       func() { play(started, again)(); os.Exit(1) },
 		"forgot": func() {
 			fmt.Fprintln(os.Stderr, "Error: thread/resume failed: no rollout found for thread id 0199-a")
@@ -163,6 +165,9 @@ func TestOptions(t *testing.T) {
 	if err != nil || !strings.HasPrefix(reply.Text, `["exec","resume","--json"`) || !strings.Contains(reply.Text, `"0199-a","-"`) {
 		t.Errorf("got %+v, %v", reply, err)
 	}
+	if reply, _, err := turn(t, "resumes", func(_ *codex.Agent, in *pawl.AgentTurn) { in.Session = "0199-b" }); err != nil || reply.Session != "0199-b" {
+		t.Errorf("a session that is continued: got %+v, %v", reply, err)
+	}
 }
 
 func TestFailures(t *testing.T) {
@@ -177,6 +182,7 @@ func TestFailures(t *testing.T) {
 		{"stranger", pawl.ModelAuth, 401, "401 Unauthorized", false},
 		{"too long", pawl.ModelContextLong, 0, "context window", false},
 		{"out", pawl.ModelQuota, 0, "exceeded your current quota", false},
+		{"stumbles", pawl.ModelOverloaded, 0, "exit status 127", false},
 		{"cut", pawl.ModelOverloaded, 0, "Reconnecting", false},
 		{"forgot", pawl.ModelNoSession, 0, "no rollout found", true},
 		{"broken", pawl.ModelNetwork, 0, "unexpected argument", false},

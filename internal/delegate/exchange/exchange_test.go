@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		"odd": func() {
 			fmt.Print("Loading…\n\n[1]\n{\"a\":1}\n{broken\n  {\"a\":2}  \r\n", strings.Repeat("x", 20<<20), "\n{\"a\":3}")
 		},
+		"chatty": func() {
+			fmt.Print(strings.Repeat("Loading…\n", 30))
+		},
 		"flood": func() {
 			out := bufio.NewWriter(os.Stdout)
 			for i := range 100_000 {
@@ -38,6 +41,10 @@ func TestMain(m *testing.M) {
 			fmt.Println(`{"a":1}`)
 			fmt.Fprintln(os.Stderr, "no such thing")
 			os.Exit(3)
+		},
+		"misses": func() { // a program that it needs in the end
+			fmt.Println(`{"a":1}`)
+			os.Exit(127)
 		},
 		"stays": func() { // it ignores the end of its input
 			fmt.Println(`{"a":1}`)
@@ -115,6 +122,28 @@ func TestOddLines(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(notes, want) {
 		t.Errorf("it told %q", notes)
+	}
+}
+
+// An agent that prints much else does not fill the transcript with notes.
+func TestNotesAreBounded(t *testing.T) {
+	_, told, err := run(t.Context(), t, "chatty", pawl.AgentLimits{}, func(x *exchange.Exchange) error { read(t, x); return nil })
+	if err != nil || len(told) != 20 {
+		t.Errorf("it told %d notes, %v", len(told), err)
+	}
+}
+
+// What a call used is kept, unless nothing was sent.
+func TestWithUsage(t *testing.T) {
+	used := pawl.Usage{Input: 7}
+	for unsent, want := range map[bool]pawl.Usage{false: used, true: {}} {
+		e := &pawl.ModelError{Kind: pawl.ModelAuth, Unsent: unsent}
+		if err := exchange.WithUsage(fmt.Errorf("turn: %w", e), used, true); !errors.Is(err, e) || e.Used != want || e.Estimated == unsent {
+			t.Errorf("unsent %t: got %+v", unsent, e)
+		}
+	}
+	if err := exchange.WithUsage(context.Canceled, used, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -211,6 +240,12 @@ func TestEnds(t *testing.T) {
 		})
 		if kind(err) != pawl.ModelNoServer || !strings.Contains(err.Error(), "no-such-agent") {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("LaterMissing", func(t *testing.T) { // of a turn that has ended well, the exit code means nothing
+		ended, _, err := run(t.Context(), t, "misses", pawl.AgentLimits{}, func(x *exchange.Exchange) error { read(t, x); return nil })
+		if err != nil || ended.Code != 127 {
+			t.Errorf("got %+v, %v", ended, err)
 		}
 	})
 	t.Run("Cancelled", func(t *testing.T) {

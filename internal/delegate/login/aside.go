@@ -33,9 +33,8 @@ func (h *held) setAside(data []byte, k kind) (string, error) {
 	}
 	var numbers []int
 	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), h.key+"-")
-		rest, same := strings.CutSuffix(rest, string(k))
-		if n, err := strconv.Atoi(rest); ours && same && err == nil {
+		number := strings.TrimSuffix(strings.TrimPrefix(e.Name(), h.key+"-"), string(k))
+		if n, err := strconv.Atoi(number); err == nil { // other files have more in their names
 			numbers = append(numbers, n)
 		}
 	}

@@ -524,3 +524,53 @@ func TestReplaceOvertaken(t *testing.T) {
 	}
 	b.tidy(filepath.Dir(b.File))
 }
+
+// When the user's own agent writes the file while Return decides, Return decides again. It sets the
+// login aside if that goes on.
+func TestReturnOvertaken(t *testing.T) {
+	for _, times := range []int{maxAttempts - 1, maxAttempts} {
+		b := newBed(t)
+		taken := b.take()
+		second := made("ann", "second")
+		b.agent(second)
+		b.at(b.inHome(), time.Hour)
+		writes := 0
+		b.Identify = func(data []byte) (string, bool) {
+			if bytes.Equal(data, second) && writes < times {
+				writes++
+				b.must(os.WriteFile(b.File, made("ann", fmt.Sprint("user ", writes)), 0o600))
+				b.at(b.File, -time.Minute)
+			}
+			return identify(data)
+		}
+		said, err := b.Return(t.Context(), b.home, taken)
+		first, next := string(made("ann", "user 1")), string(made("ann", "user 2"))
+		if times < maxAttempts {
+			if err != nil || !strings.Contains(said, "previous content") {
+				t.Errorf("Return said %q, %v", said, err)
+			}
+			b.asideIs(displaced, first, next)
+			b.user(second)
+			continue
+		}
+		if said != "" || pawl.CodeOf(err) != pawl.CodeUnavailable || !errors.Is(err, errOvertaken) || strings.Contains(err.Error(), "still in") {
+			t.Errorf("Return said %q, %v", said, err)
+		}
+		b.asideIs(displaced, string(second), first, next)
+		b.user(made("ann", "user 3"))
+	}
+}
+
+// A login has the same lock whether its file exists or not.
+func TestResolve(t *testing.T) {
+	b := newBed(t)
+	link := filepath.Join(filepath.Dir(b.home), "link")
+	b.must(os.Symlink(filepath.Dir(b.File), link))
+	name := filepath.Join(link, filepath.Base(b.File))
+	with, err := resolve(name)
+	b.must(err)
+	b.must(os.Remove(b.File))
+	if without, err := resolve(name); err != nil || without != with {
+		t.Errorf("the file is %s, and %s without it, %v", with, without, err)
+	}
+}

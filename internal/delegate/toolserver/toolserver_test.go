@@ -177,6 +177,7 @@ func TestCall(t *testing.T) {
 		{"search", json.RawMessage(`{"zeta":5,"other":[1.50]}`), `search {"zeta":5,"other":[1.50]}`, false}, // not what the schema says
 		{"search", json.RawMessage(`"text"`), `search "text"`, false},
 		{"search", nil, `search {}`, false},
+		{"search", json.RawMessage(`null`), `search {}`, false},
 		{"done", json.RawMessage(`{"a":1}`), `done {"a":1}`, true},
 		{"serach", nil, `there is no tool "serach": this session has search, done`, true},
 	} {

@@ -388,6 +388,41 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A model call that takes too long goes to the tier's next model instead of a pause, but a prompt that
+// cannot be made does not. The next model is told as text what there is besides the prompt.
+func TestSwitch(t *testing.T) {
+	late := &pawl.Failure{Code: pawl.FailTimeout}
+	k := begin(t, pawl.SessionStarted{})
+	k.spec.Patience, k.spec.Retry.Tries = time.Hour, 1
+	k.expect("assemble")
+	k.fails(late)
+	if n, text := k.next(); n.Act != GiveUp {
+		t.Errorf("without a prompt: %s", text)
+	}
+
+	k = prompted(t, pawl.SessionStarted{})
+	k.spec.Patience, k.spec.Retry.Tries = time.Hour, 1
+	k.expect("speak")
+	k.fails(late)
+	if n, text := k.next(); n.Act != Switch {
+		t.Errorf("after a call that took too long: %s", text)
+	}
+	k.x.SwitchTo(1)
+	if do := k.x.CallModel(1); do.Foreign != 0 || do.Try != 1 {
+		t.Errorf("before the first reply the call is %+v", do)
+	}
+	k.expect("speak")
+	k.reply("read")
+	k.expect("call 0")
+	k.returns(0)
+	k.expect("speak")
+	k.fails(late)
+	k.x.SwitchTo(2)
+	if do := k.x.CallModel(2); do.Foreign != 3 || do.Items != 3 {
+		t.Errorf("after a reply the call is %+v", do)
+	}
+}
+
 // Tries and pauses are used up, then the run ends, or only a session that the work can do without.
 func TestRetries(t *testing.T) {
 	why := &pawl.Failure{Code: "network", Message: "down"}

@@ -24,7 +24,7 @@ type State struct {
 	// Continues reports that the coding agent that was writing when a driver died can continue its
 	// session, so that what it has written stays.
 	Continues bool
-	// Lost reports that a coding agent's turn was lost, so that what it has written is removed, and told
+	// Lost reports that a coding agent's turn was lost. If what it has written is removed, that is told
 	// to the agent that starts again.
 	Lost bool
 

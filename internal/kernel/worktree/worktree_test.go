@@ -19,21 +19,24 @@ func TestInspected(t *testing.T) {
 		tree    pawl.TreeHash
 		restore bool
 		dirty   bool
+		lost    bool
 	}{
-		{"a crash, the recorded tree", State{Tree: "t", Verify: true}, "t", false, false},
-		{"a crash, another tree", State{Tree: "t", Verify: true}, "u", true, true},
-		{"a crash after a write that failed, the recorded tree", State{Tree: "t", Verify: true, Unsure: true}, "t", true, false},
-		{"a crash after a write that failed, another tree", State{Tree: "t", Verify: true, Unsure: true}, "u", true, true},
-		{"a write that failed, the recorded tree", State{Tree: "t", Unsure: true}, "t", false, false},
-		{"a write that failed, another tree", State{Tree: "t", Unsure: true}, "u", false, true},
-		{"work that is not committed", State{Tree: "t", Dirty: true, Verify: true}, "t", false, true},
+		{"a crash, the recorded tree", State{Tree: "t", Verify: true}, "t", false, false, false},
+		{"a crash, another tree", State{Tree: "t", Verify: true}, "u", true, true, false},
+		{"a crash after a write that failed, the recorded tree", State{Tree: "t", Verify: true, Unsure: true}, "t", true, false, false},
+		{"a crash after a write that failed, another tree", State{Tree: "t", Verify: true, Unsure: true}, "u", true, true, false},
+		{"a write that failed, the recorded tree", State{Tree: "t", Unsure: true}, "t", false, false, false},
+		{"a write that failed, another tree", State{Tree: "t", Unsure: true}, "u", false, true, false},
+		{"work that is not committed", State{Tree: "t", Dirty: true, Verify: true}, "t", false, true, false},
+		{"a lost turn that wrote nothing", State{Tree: "t", Verify: true, Lost: true}, "t", false, false, false},
+		{"a lost turn that wrote", State{Tree: "t", Verify: true, Lost: true}, "u", true, true, true},
 	} {
 		w := row.before
 		if w.IsSound() {
 			t.Errorf("%s: it is sound before the inspection", row.name)
 		}
 		w.Inspected(row.tree)
-		if w.Restore != row.restore || w.IsSound() == row.restore || w.Dirty != row.dirty || w.Tree != row.tree || w.Verify || w.Unsure {
+		if w.Restore != row.restore || w.IsSound() == row.restore || w.Dirty != row.dirty || w.Tree != row.tree || w.Lost != row.lost || w.Verify || w.Unsure {
 			t.Errorf("%s: got %+v", row.name, w)
 		}
 	}
@@ -57,7 +60,8 @@ func TestTree(t *testing.T) {
 		if w.Tree, w.Dirty = "t", true; w.IsSound() {
 			t.Errorf("%+v is sound", w)
 		}
-		if w.Forget(); !w.IsSound() || w.Tree != "t" || !w.Dirty {
+		w.Continues, w.Lost = true, true
+		if w.Forget(); w != (State{Tree: "t", Dirty: true}) {
 			t.Errorf("without anything to inspect it is %+v", w)
 		}
 	}
