@@ -292,6 +292,9 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Evidence   %s", mode)
 	}
 	t.line("  Models     %s", r.models())
+	for _, purse := range r.Purses() {
+		t.line("  Agent      %s", purse)
+	}
 	if r.Status != pawl.StatusEnded {
 		for _, x := range r.Switched() {
 			t.line("  Fallback   %s", x.text(r.Updated))
@@ -366,6 +369,27 @@ func (r *Run) models() string {
 		return "-"
 	}
 	return strings.Join(out, ", ")
+}
+
+// Purses says of each coding agent what pays for its turns, and whether that is in its room.
+func (r *Run) Purses() []string {
+	var out []string
+	for _, m := range r.Settings.AllModels() {
+		if !m.Agent {
+			continue
+		}
+		text := m.Provider + ": a key pays, which is kept out of its room"
+		switch login := m.Address == ""; {
+		case login && !r.Start.Confined:
+			text = m.Provider + ": your login pays"
+		case login:
+			text = m.Provider + ": your login pays, and is in its room, which reaches only its provider"
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 func (r *Run) showLoop(t *text, l *Loop) {

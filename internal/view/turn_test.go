@@ -173,8 +173,8 @@ func TestInfosToAgents(t *testing.T) {
 // model is used again.
 func TestSwitchedIsShown(t *testing.T) {
 	s := begin(t, 2, 1, func(set *pawl.Settings, _ *pawl.RunStarted) {
-		set.Models[0].Provider, set.Models[0].Name = "claude-code", "opus"
-		set.Fallbacks[0] = []pawl.ModelChoice{{Provider: "codex", Name: "gpt"}}
+		set.Models[0].Provider, set.Models[0].Name, set.Models[0].Agent = "claude-code", "opus", true
+		set.Fallbacks[0] = []pawl.ModelChoice{{Provider: "codex", Name: "gpt", Agent: true, Address: "https://api.openai.com"}}
 	})
 	s.iterate(1, "")
 	x := s.start(pawl.ForStep, s.place("implement", "developer", s.tier), 1, 1)
@@ -194,6 +194,7 @@ func TestSwitchedIsShown(t *testing.T) {
 	until := ClockFrom(r.Updated.Add(time.Hour), r.Updated)
 	for where, want := range map[string]string{
 		Show(r, s.read):             "\n  Fallback   haiku uses codex/gpt in place of claude-code/opus until " + until + ": it is used up\n",
+		Show(r, s.read) + "Agent":   "\n  Agent      claude-code: your login pays, and is in its room, which reaches only its provider\n  Agent      codex: a key pays, which is kept out of its room\n",
 		Show(r, s.read) + "Problem": " to claude-code/opus failed: the account's credit or quota is used up (no credit)",
 		WhyText(r):                  "  ← Tier haiku uses codex/gpt in place of claude-code/opus for 1h: it is used up (event ",
 		said.String():               "  Tier haiku uses codex/gpt in place of claude-code/opus for 1h: it is used up\n",
