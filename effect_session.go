@@ -259,7 +259,11 @@ const (
 	ItemAssistant                     // a reply; Blob is a JSON Message
 	ItemResult                        // a tool result for call number Call of the reply before it
 	ItemNote                          // a sentence of the harness: the reminder, or what was missing
+	ItemCutOff                        // a turn of a coding agent that failed; Blob is its transcript, as in [EffectFailed]
 )
+
+// MaxCutOff is how many bytes a model is told at most of an [ItemCutOff].
+const MaxCutOff = 16 << 10
 
 // Item is one entry of a session's transcript: text by blob, or, for the few
 // sentences the harness itself speaks, by value. A note may have both: the blob comes first.

@@ -184,7 +184,7 @@ func (b *ModelReplied) Answers() Seq { return b.Effect }
 const MaxAgentSession = 200
 
 // ProgressSteps is into how many steps the reservation of a turn of a coding agent is divided: its
-// progress is recorded when it has used another of them.
+// progress is recorded when it first tells what it has used, and when it has used another of them.
 const ProgressSteps = 10
 
 // AgentProgressed says how far a turn of a coding agent has come. The effect stays open. If a driver

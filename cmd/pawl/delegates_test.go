@@ -63,7 +63,7 @@ func TestSuppliedAgents(t *testing.T) {
 			err := m.supplied(t.Context(), app, choices)
 			switch {
 			case c.want == "" && err == nil:
-				if err := m.answering(t.Context(), app, choices); err != nil {
+				if _, err := m.answering(t.Context(), app, &pawl.Settings{Models: [3]pawl.ModelChoice(choices)}); err != nil {
 					t.Error(err)
 				}
 			case err == nil || c.want == "" || !strings.HasPrefix(err.Error(), c.want) || err.Hint == "":

@@ -245,14 +245,44 @@ func (m *models) supplied(ctx context.Context, app *cli.App, choices []pawl.Mode
 	return nil
 }
 
-// answering asks the servers on this machine and in its network whether they have the
-// models that are to be called. What is certain to fail is an error; a server elsewhere is
-// not asked, because that takes time and it is seldom down for long.
-func (m *models) answering(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) error {
+// answering asks the servers on this machine and in its network whether they have the models that a run
+// calls. A tier of which no model can be called is an error, and any other model that cannot be called is
+// a warning. A server elsewhere is not asked, because that takes time and it is seldom down for long.
+func (m *models) answering(ctx context.Context, app *cli.App, s *pawl.Settings) (warnings []string, err error) {
+	refused, err := m.refusals(ctx, app, s.AllModels())
+	if err != nil {
+		return nil, err
+	}
+	for tier := range len(s.Models) {
+		names := s.Tier(tier + 1)
+		if !slices.ContainsFunc(names, func(name string) bool { return refused[name] == nil }) {
+			return nil, refused[names[0]]
+		}
+		for _, name := range names {
+			e := refused[name]
+			if e == nil {
+				continue
+			}
+			w := e.Error() + "; another model of its tier takes its place"
+			if e.Hint != "" {
+				w += " (" + e.Hint + ")"
+			}
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+	}
+	return warnings, ctx.Err()
+}
+
+// refusals returns why models of servers on this machine and in its network cannot be called, by
+// PROVIDER/NAME. What is not certain to fail is left out.
+func (m *models) refusals(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) (map[string]*pawl.Error, error) {
 	cfg, err := providersOf(app)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	out := map[string]*pawl.Error{}
 	for provider, names := range config.ByProvider(choices) {
 		i := slices.IndexFunc(choices, func(m pawl.ModelChoice) bool { return m.Provider == provider })
 		if choices[i].Agent { // to ask it costs a turn
@@ -260,29 +290,31 @@ func (m *models) answering(ctx context.Context, app *cli.App, choices []pawl.Mod
 		}
 		p, server, err := m.as(ctx, choices[i].Account(), app, cfg.Provider(provider))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if p.Protocol == "" || !p.Near() {
 			continue
 		}
-		_, problem := server.Check(ctx, names)
-		if problem != nil && problem.Refused && p.Key().Stored() { // it may have been replaced since it was read
+		problems := server.CheckEach(ctx, names)
+		if first := problems[0]; first != nil && first.Refused && p.Key().Stored() { // it may have been replaced since it was read
 			if key, err := m.keys.Again(ctx, p.Key(), app.Environ, server.Key); err == nil && key != server.Key {
 				m.environs.know(key)
 				server.Key = key
-				_, problem = server.Check(ctx, names)
+				problems = server.CheckEach(ctx, names)
 			}
 		}
-		if problem == nil || problem.Severity != inventory.Broken {
-			continue
+		for i, problem := range problems {
+			if problem == nil || problem.Severity != inventory.Broken {
+				continue
+			}
+			refusal := pawl.Errorf(pawl.CodeUnavailable, "%s/%s cannot be called: %s", provider, names[i], problem.Text)
+			if problem.Fix != "" {
+				refusal = refusal.WithHint("%s", problem.Fix)
+			}
+			out[provider+"/"+names[i]] = refusal
 		}
-		refusal := pawl.Errorf(pawl.CodeUnavailable, "%s/%s cannot be called: %s", provider, names[0], problem.Text)
-		if problem.Fix != "" {
-			refusal = refusal.WithHint("%s", problem.Fix)
-		}
-		return refusal
 	}
-	return ctx.Err()
+	return out, nil
 }
 
 // accounts returns those that whoever starts, resumes or forks a run has with the providers of

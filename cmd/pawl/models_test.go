@@ -146,6 +146,31 @@ func TestLocalServerBeforeARun(t *testing.T) {
 	}
 }
 
+// A local server that is down is a warning if another model of its tier can be called, wherever in the
+// list it stands, at the start and when the run is resumed.
+func TestLocalServerOfAFallbackIsDown(t *testing.T) {
+	t.Parallel()
+	server, dead := newLocalServer(t, "qwen3:8b"), nobody(t)
+	server.Answer = writing("hello.txt", "hello")
+	v := newVictim(t, pawlProgram(t), killScript, map[string]string{"README": "a repository\n"})
+	v.env = append(v.env, at(server.address, dead, dead)...)
+	run := []string{"run", "say hello", "--recipe", "taskloop", "--complexity", "2", "--criteria", "hello.txt exists", "--unsandboxed", "--gate", "tests=test -f hello.txt", "--model"}
+	warning := "pawl: warning: lmstudio/big cannot be called: nothing listens at " + dead + "; another model of its tier takes its place (start it with `lms server start`"
+	for models, switched := range map[string]bool{"lmstudio/big, ollama/qwen3:8b": true, "ollama/qwen3:8b, lmstudio/big": false} {
+		out, err := v.pawl(append(run, models)...)
+		if err != nil || strings.Count(out, warning) != 1 {
+			t.Errorf("%s: %v: want one %q in %s", models, err, warning, out)
+		}
+		if got := strings.Contains(out, "uses ollama/qwen3:8b in place of lmstudio/big"); got != switched {
+			t.Errorf("%s: another model was used: %t: %s", models, got, out)
+		}
+	}
+	out, err := v.pawl(append(run, "ollama/qwen3:8b, lmstudio/big", "--model", "large=lmstudio/big, vllm/big")...)
+	if err == nil || !strings.Contains(out, "pawl: lmstudio/big cannot be called: nothing listens at "+dead+"\n") {
+		t.Errorf("a tier without a model that can be called: %v: %s", err, out)
+	}
+}
+
 // A local server that dies ends the run at once, with what to start. Resumed, it goes on
 // with the provider it was started with. F-28
 func TestLocalServerDiesInARun(t *testing.T) {

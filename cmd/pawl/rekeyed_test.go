@@ -121,17 +121,18 @@ func TestKeyReplacedBeforeARun(t *testing.T) {
 		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=" + server.address, "PAWL_PROVIDERS_OPENAI_CHAT_KEY_FILE=" + file})}
 	app := &cli.App{Environ: x.environs.own}
 	choice := pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100}
+	settings := &pawl.Settings{Models: [3]pawl.ModelChoice{choice, choice, choice}}
 	for _, key := range []string{"sk-first-key", "sk-second-key"} {
 		server.Key = key
 		if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.answering(t.Context(), app, []pawl.ModelChoice{choice, choice, choice}); err != nil {
+		if _, err := x.answering(t.Context(), app, settings); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
 	server.Key = "sk-third-key"
-	if err := x.answering(t.Context(), app, []pawl.ModelChoice{choice, choice, choice}); err == nil || !strings.Contains(err.Error(), "refuses the key that the file") {
+	if _, err := x.answering(t.Context(), app, settings); err == nil || !strings.Contains(err.Error(), "refuses the key that the file") {
 		t.Errorf("a key that is refused: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/config"
 	"pawl/internal/daemon"
 	"pawl/internal/engine"
 	"pawl/internal/project"
@@ -111,31 +112,29 @@ func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error
 
 // Adopt lets a run go on that was interrupted, with the accounts it has.
 func (o owned) Adopt(ctx context.Context, run pawl.RunID) error {
-	return o.engine.Adopt(ctx, run, func(s *pawl.Settings) error { return o.supplied(ctx, run, s.AllModels()) })
+	return o.engine.Adopt(ctx, run, func(s *pawl.Settings) error { return o.supplied(ctx, run, s) })
 }
 
-// equipped refuses to let a run go on without the keys that its models need, or while
-// a server of this machine that has them is not there.
+// equipped refuses to let a run go on without the keys that its models need, or while no server that has
+// the models of a tier is there.
 func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
-	choices, ok := choices(ctx, o.service, run)
+	settings, ok := settingsOf(ctx, o.service, run)
 	if !ok {
 		return nil // whoever goes on with it says what is wrong
 	}
 	if daemon.Environ(ctx) != nil || o.machine.alone { // it gets the accounts of whoever asks
-		for i := range choices {
-			choices[i].Address, choices[i].Key = "", ""
+		for provider := range config.ByProvider(settings.AllModels()) {
+			settings.SetAccount(pawl.Account{Provider: provider})
 		}
 	}
-	return o.supplied(ctx, run, choices)
+	return o.supplied(ctx, run, &settings)
 }
 
-// choices are the models of a run, with the accounts it has now; false = its events
-// do not say.
-func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out []pawl.ModelChoice, ok bool) {
-	var settings pawl.Settings
+// settingsOf returns the settings of a run, with the accounts it has now; false = its events do not say.
+func settingsOf(ctx context.Context, s pawl.Service, run pawl.RunID) (settings pawl.Settings, ok bool) {
 	for e, err := range s.Events(ctx, run, 0) {
 		if err != nil {
-			return nil, false
+			return settings, false
 		}
 		switch b := e.Body.(type) {
 		case *pawl.RunStarted:
@@ -144,14 +143,15 @@ func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out []pawl.Mo
 			settings.SetAccount(b.To)
 		}
 	}
-	return settings.AllModels(), ok
+	return settings, ok
 }
 
-// supplied is equipped for who knows the run's models.
-func (o owned) supplied(ctx context.Context, run pawl.RunID, choices []pawl.ModelChoice) error {
+// supplied is equipped for who knows the run's settings.
+func (o owned) supplied(ctx context.Context, run pawl.RunID, s *pawl.Settings) error {
 	app := &cli.App{Environ: o.machine.environs.asked(ctx, runOf{o.project, run})}
-	if err := o.machine.models.supplied(ctx, app, choices); err != nil {
+	if err := o.machine.models.supplied(ctx, app, s.AllModels()); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)
 	}
-	return o.machine.models.answering(ctx, app, choices)
+	_, err := o.machine.models.answering(ctx, app, s) // warnings concern fallbacks: the run says when it uses one
+	return err
 }

@@ -101,9 +101,11 @@ func (m *machine) admit(ctx context.Context, spec *pawl.RunSpec) error {
 	if err := m.models.supplied(ctx, app, spec.Settings.AllModels()); err != nil {
 		return err
 	}
-	if err := m.models.answering(ctx, app, spec.Settings.AllModels()); err != nil {
+	warnings, err := m.models.answering(ctx, app, &spec.Settings)
+	if err != nil {
 		return err
 	}
+	spec.Warnings = append(spec.Warnings, warnings...)
 	if spec.Script != "" {
 		if _, err := script.Parse("the scripted model's file", []byte(spec.Script)); err != nil {
 			return pawl.Errorf(pawl.CodeInvalid, "%w", err)

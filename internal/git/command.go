@@ -355,7 +355,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is ENOSPC or EDQUOT and git gave it as the reason.
 func (e *Error) Is(target error) bool {
-	return (target == syscall.ENOSPC || target == syscall.EDQUOT) && strings.Contains(strings.ToLower(e.Stderr), target.Error())
+	said := strings.ToLower(e.Stderr)
+	if target == syscall.ENOSPC && strings.Contains(said, "out of diskspace") { // git's own words where a file was cut
+		return true
+	}
+	return (target == syscall.ENOSPC || target == syscall.EDQUOT) && strings.Contains(said, target.Error())
 }
 
 // bounded is a buffer that refuses, or with cut drops, what is beyond its limit.

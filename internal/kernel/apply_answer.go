@@ -238,7 +238,7 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		if do, ok := f.Do.(*pawl.CallModel); ok && do.Agent != nil {
 			x.Spent(b.Failure.Used, s.model(do).Price.Cost(b.Failure.Used))
 		}
-		l.effectFailed(x, f, &b.Failure)
+		l.effectFailed(x, f, b)
 	case *pawl.PromptAssembled:
 		x.Prompt(b)
 	case *pawl.ModelReplied:
@@ -364,13 +364,14 @@ func (l *Loop) judgesWhole(r *pawl.GateJudged) bool {
 }
 
 // effectFailed records why an effect failed; advance decides what follows.
-func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failure) {
+func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, b *pawl.EffectFailed) {
+	why := &b.Failure
 	switch do := f.Do.(type) {
 	case *pawl.CallModel:
 		l.turnFailed(x, do, why)
-		x.Fail(why)
+		x.Fail(why, b.Transcript)
 	case *pawl.AssemblePrompt:
-		x.Fail(why)
+		x.Fail(why, pawl.Hash{})
 	case *pawl.CallTool:
 		text := brief.Cut("the tool could not work: "+why.Message, 300)
 		x.Answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))

@@ -195,6 +195,31 @@ func TestFallbackTellsTheTranscript(t *testing.T) {
 	}
 }
 
+// What a coding agent did in its first turn, which failed, is told to the model that takes its place.
+func TestFallbackTellsTheTurnThatFailed(t *testing.T) {
+	for _, fallback := range []string{"model-2", "agent-2"} {
+		w := fallbackRun(t, true, withFallbacks(fallback))
+		f := w.turnOf("implement")
+		quota := failed(f, pawl.FailureCode(pawl.ModelQuota), "used up")
+		quota.Transcript = blobOf("half a turn")
+		w.mustTake(Input{Answer: quota})
+		w.finish()
+		n := 0
+		for _, f := range requests[*pawl.CallModel](w) {
+			do := f.Do.(*pawl.CallModel)
+			if f.Place.Step != "implement" || do.Choice != 1 {
+				continue
+			}
+			if n++; n == 1 && (do.Items != 2 || do.Foreign != 2) {
+				t.Errorf("%s: the call is %+v", fallback, do)
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: there are no calls of the fallback", fallback)
+		}
+	}
+}
+
 // What a call of a fallback costs is computed with its own prices.
 func TestFallbackPrice(t *testing.T) {
 	cost := func(double bool) pawl.Micros {

@@ -43,6 +43,7 @@ func TestFailures(t *testing.T) {
 		"Unavailable":  {pawl.Errorf(pawl.CodeUnavailable, "no space left").WithHint("free some"), pawl.Failure{Code: pawl.FailMachine, Message: "no space left; free some"}},
 		"FullDisk":     {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), pawl.Failure{Code: pawl.FailSpace, Message: "write: write x: no space left on device"}}, // F-18
 		"Quota":        {fmt.Errorf("write: %w", syscall.EDQUOT), pawl.Failure{Code: pawl.FailSpace, Message: "write: disk quota exceeded"}},
+		"CutByGit":     {&git.Error{Args: []string{"add"}, Stderr: "fatal: sha1 file 'index.lock' write error. Out of diskspace"}, pawl.Failure{Code: pawl.FailSpace, Message: "git add: fatal: sha1 file 'index.lock' write error. Out of diskspace"}},
 		"FullForGit":   {&git.Error{Args: []string{"add"}, Stderr: "fatal: write error: No space left on device"}, pawl.Failure{Code: pawl.FailSpace, Message: "git add: fatal: write error: No space left on device"}},
 		"OtherForGit":  {&git.Error{Args: []string{"add"}, Stderr: "fatal: bad revision"}, pawl.Failure{Code: pawl.FailMachine, Message: "git add: fatal: bad revision"}},
 		"Disk":         {errors.New("input/output error"), pawl.Failure{Code: pawl.FailMachine, Message: "input/output error"}},

@@ -60,6 +60,8 @@ func (t *transcript) add(ctx context.Context, job driver.Job, item pawl.Item) er
 		}
 	}
 	switch item.Kind {
+	case pawl.ItemCutOff:
+		t.messages = append(t.messages, pawl.Message{Role: pawl.RoleAssistant, Blocks: []pawl.Block{{Kind: pawl.BlockText, Text: cutOffTurn(text)}}})
 	case pawl.ItemUser, pawl.ItemNote:
 		t.user(pawl.Block{Kind: pawl.BlockText, Text: text})
 	case pawl.ItemResult:

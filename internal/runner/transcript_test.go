@@ -94,6 +94,38 @@ func TestForeignTranscript(t *testing.T) {
 	}
 }
 
+// What an agent did in a turn that failed is told to the model that takes its place, at its end if it is
+// long.
+func TestCutOffTurn(t *testing.T) {
+	w := MustWorld(t, nil)
+	turn := `{"kind":"text","text":"I look."}
+{"kind":"thought","text":"hm"}
+{"kind":"call","call":"1","tool":"Bash","title":"go test"}
+{"kind":"result","call":"1","text":"exit 1","failed":true}
+{"kind":"call","call":"2","tool":"mcp__pawl__remember","args":{"text":"x"}}
+`
+	sent := func(turn string) string {
+		var text string
+		ask := w.asks(t, func(_ context.Context, req pawl.ModelRequest, _ func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+			text = req.Messages[0].Blocks[0].Text
+			return pawl.ModelReply{Message: assistant(say("ok")), Stop: pawl.StopEnd}, nil
+		}, "read")
+		ask.Foreign = 2
+		must[*pawl.ModelReplied](t, w, ask, transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")},
+			pawl.Item{Kind: pawl.ItemCutOff, Blob: w.MustKeep(t, turn)}))
+		return text
+	}
+	want := "Do it.\n\n--- What you said ---\n\nI look.\n\n(You called Bash: go test.)\n\n(That call failed: exit 1.)\n\n" +
+		"(You called mcp__pawl__remember: {\"text\":\"x\"}.)\n\n(This turn was cut off before its end.)\n\n--- Now ---\n\n"
+	if got := sent(turn); !strings.HasPrefix(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	long := strings.Repeat(`{"kind":"text","text":"`+strings.Repeat("x", 1000)+`"}`+"\n", 100) + turn
+	if got := sent(long); len(got) > pawl.MaxCutOff+500 || !strings.Contains(got, "go test") {
+		t.Errorf("%d bytes were sent of a long turn", len(got))
+	}
+}
+
 // Results, notes and the reminder after a reply are one message of the user, in
 // order; every result has the id of its own call.
 func TestTranscript(t *testing.T) {

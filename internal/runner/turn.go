@@ -357,8 +357,8 @@ func (t *turn) hear(u pawl.AgentUpdate) {
 	t.log.add(u)
 }
 
-// progressed tells the run of the agent's session, and of each further step of the reservation that is
-// used.
+// progressed tells the run of the agent's session, of the first usage, and of each further step of the
+// reservation that is used. A turn that is lost before it has told any usage is charged its reservation.
 func (t *turn) progressed(u *pawl.AgentUpdate) {
 	if t.job.Progressed == nil {
 		return
@@ -371,7 +371,8 @@ func (t *turn) progressed(u *pawl.AgentUpdate) {
 		if now.Worth == 0 {
 			now.Worth = t.choice.Price.Cost(now.Used)
 		}
-		if t.steps(&now) == t.steps(&t.progress) {
+		first := now.Used != (pawl.Usage{}) && t.progress.Used == (pawl.Usage{})
+		if !first && t.steps(&now) == t.steps(&t.progress) {
 			return
 		}
 	case u.Text == now.Session || len(u.Text) > pawl.MaxAgentSession:

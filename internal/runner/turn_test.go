@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -117,6 +118,10 @@ func TestTurn(t *testing.T) {
 			in.tb.Errorf("the turn is %+v", in.AgentTurn)
 		}
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateSession, Text: "s1"})
+		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateUsage})
+		for n := range int64(3) { // less than a step of the reservation, so only the first is told
+			in.tell(pawl.AgentUpdate{Kind: pawl.UpdateUsage, Usage: pawl.Usage{Input: 10 + n}})
+		}
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Partial: true, Text: "I wri"})
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateText, Text: "I write " + w.secret})
 		in.tell(pawl.AgentUpdate{Kind: pawl.UpdateCall, Call: "1", Tool: "Bash", Does: pawl.DoesExecute, Title: "echo"})
@@ -139,9 +144,11 @@ func TestTurn(t *testing.T) {
 	ask := w.turns(t, "", 0, before, "write", "run", "remember", "result")
 	ask.Reserved = 7
 	got := must[*pawl.ModelReplied](t, w, ask, transcript(pawl.Item{Kind: pawl.ItemUser, Blob: w.MustKeep(t, "Do it.")}), func(j *driver.Job) {
-		j.Progressed = func(b *pawl.AgentProgressed) { began = append(began, b.Session) }
+		j.Progressed = func(b *pawl.AgentProgressed) {
+			began = append(began, fmt.Sprintf("%s used %d", b.Session, b.Used.Total()))
+		}
 	})
-	if diff := cmp.Diff([]string{"s1"}, began); diff != "" {
+	if diff := cmp.Diff([]string{"s1 used 0", "s1 used 10"}, began); diff != "" {
 		t.Error(diff)
 	}
 	if len(answers) != 3 || !strings.Contains(answers[0], "summary") || answers[1] != "Noted." || !strings.HasPrefix(answers[2], "Received.") {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,6 +100,33 @@ func wholeTranscript(messages []pawl.Message) string {
 
 // maxShownArgs bounds the arguments of a call in a transcript that is told as text, in bytes.
 const maxShownArgs = 2000
+
+// cutOffTurn returns what an agent said and did in a turn that failed, for another model. If it is too
+// long, only the end is told.
+func cutOffTurn(transcript string) string {
+	var parts []string
+	for line := range strings.Lines(transcript) {
+		var u pawl.AgentUpdate
+		if json.Unmarshal([]byte(line), &u) != nil {
+			continue // a secret was a part of its syntax
+		}
+		switch {
+		case u.Kind == pawl.UpdateText:
+			parts = append(parts, brief.Cut(u.Text, maxShownArgs))
+		case u.Kind == pawl.UpdateCall:
+			parts = append(parts, fmt.Sprintf("(You called %s: %s.)", u.Tool, brief.Cut(cmp.Or(u.Title, string(u.Args)), maxShownArgs)))
+		case u.Kind == pawl.UpdateResult && u.Failed:
+			parts = append(parts, fmt.Sprintf("(That call failed: %s.)", brief.Cut(u.Text, maxShownArgs)))
+		}
+	}
+	const end = "(This turn was cut off before its end.)"
+	size, from := len(end), len(parts)
+	for from > 0 && size+len(parts[from-1])+2 <= pawl.MaxCutOff {
+		from--
+		size += len(parts[from]) + 2
+	}
+	return strings.Join(append(parts[from:], end), "\n\n")
+}
 
 // Bounds of a turn's transcript.
 const (

@@ -134,6 +134,27 @@ named:
 	}
 }
 
+// A colon without a blank behind it is part of a text, in lists in braces too.
+func TestColonInText(t *testing.T) {
+	for text, want := range map[string][]string{
+		"sub: {texts: [a/b, c/d:8b]}":      {"a/b", "c/d:8b"},
+		"sub: {texts: [c/d:8]}":            {"c/d:8"},
+		"sub: {texts: [c/d:8b-q4, a/b]}":   {"c/d:8b-q4", "a/b"},
+		"sub: {texts: [\"c/d:8b\"]}":       {"c/d:8b"},
+		"sub: {texts: [c/d: 8b]}":          nil,
+		"sub: {texts: [{c/d:8b}]}":         nil,
+		"sub: {texts: [\"c/d\":8b, true]}": nil,
+	} {
+		var got []string
+		_, err := strictyaml.Read("x.yaml", []byte(text), func(m *strictyaml.Map) {
+			m.Key("sub", "A mapping.").Map(func(m *strictyaml.Map) { m.Key("texts", "Texts.").Texts(&got) })
+		})
+		if diff := cmp.Diff(want, got); (err == nil) != (want != nil) || want != nil && diff != "" {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
 func TestReadNothing(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "# only a comment\n", "---\n", "{}", "\ufeff{}\n"} {
 		if _, err := strictyaml.Read("x.yaml", []byte(text), new(everything).fields); err != nil {

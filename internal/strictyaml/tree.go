@@ -206,6 +206,10 @@ func (g *grower) grow(n ast.Node, path string, depth int) *node {
 			}
 		}
 	case *ast.MappingNode:
+		if text, ok := withColon(n); ok {
+			out.kind, out.text, out.pos = kindText, text, g.at(n.Values[0].Key.GetToken())
+			break
+		}
 		g.mapping(out, n.Values, path, depth)
 	case *ast.MappingValueNode:
 		g.mapping(out, []*ast.MappingValueNode{n}, path, depth)
@@ -246,6 +250,21 @@ func (g *grower) mapping(out *node, values []*ast.MappingValueNode, path string,
 			out.keys = append(out.keys, &entry{name, pos, value})
 		}
 	}
+}
+
+// withColon returns a text such as ollama/qwen3:8b that the parser takes for a mapping, because it stands
+// in a list in braces. In YAML only a colon with a blank behind it makes a mapping.
+func withColon(n *ast.MappingNode) (string, bool) {
+	if len(n.Values) != 1 || n.Start.Type == token.MappingStartType {
+		return "", false
+	}
+	key, colon, value := n.Values[0].Key.GetToken(), n.Values[0].Start, n.Values[0].Value.GetToken()
+	_, isScalar := n.Values[0].Value.(ast.ScalarNode)
+	quoted := key.Type != token.StringType || value.Type == token.SingleQuoteType || value.Type == token.DoubleQuoteType
+	if !isScalar || quoted || value.Position.Line != colon.Position.Line || value.Position.Offset != colon.Position.Offset+1 {
+		return "", false
+	}
+	return key.Value + ":" + value.Value, true
 }
 
 func join(path, name string) string {

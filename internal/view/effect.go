@@ -172,7 +172,7 @@ func (t teller) tellEffect() string {
 		}
 		return effectName(&b.Effect)
 	case *pawl.EffectFailed:
-		return failedText(t.r.answered(b.Effect), &b.Failure) + charged(b)
+		return t.r.failedText(t.r.answered(b.Effect), &b.Failure) + charged(b)
 	case *pawl.EffectLost:
 		return lostText(t.r.answered(b.Effect)) + lost(b.Charged)
 	case *pawl.EffectWithdrawn:

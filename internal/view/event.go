@@ -23,6 +23,7 @@ func (r *Run) Apply(e pawl.Event) {
 	r.applyQuestion(l, e)
 	r.applyMemory(l, e)
 	r.applyFork(e)
+	r.applyFallback(e)
 	r.applyLoop(l, e)
 	if l == nil {
 		r.applyRun(e)

@@ -50,12 +50,12 @@ func (r *Run) fail(e pawl.Event, f *pawl.Effect, why pawl.Failure) {
 		for i := range slices.Backward(r.Problems) {
 			if p := &r.Problems[i]; p.why.Code != "" && p.why.Text() == text {
 				p.Times, p.Last = max(p.Times, 1)+1, e.Time
-				r.stops.failure = mark(e, "%s", failedText(f, &why))
+				r.stops.failure = mark(e, "%s", r.failedText(f, &why))
 				return
 			}
 		}
 	}
-	r.stops.failure = r.problem(e, "%s", failedText(f, &why))
+	r.stops.failure = r.problem(e, "%s", r.failedText(f, &why))
 	r.Problems[len(r.Problems)-1].why = why
 	r.told = append(r.told, earlier(&why))
 }
@@ -86,9 +86,13 @@ func (r *Run) waitAgain(e pawl.Event, do *pawl.Wait) {
 	r.awaited[do.Account] = e.Time.Add(do.For)
 }
 
-// failedText says which effect failed and why.
-func failedText(f *pawl.Effect, why *pawl.Failure) string {
-	return line("%s failed: %s", effectName(f), why.Text())
+// failedText says which effect failed and why, and which model was called if the tier has several.
+func (r *Run) failedText(f *pawl.Effect, why *pawl.Failure) string {
+	model := ""
+	if do, ok := doOf[*pawl.CallModel](f); ok && r.Settings.Model(do.Tier, 1) != nil {
+		model = " to " + r.choiceName(do.Tier, do.Choice)
+	}
+	return line("%s%s failed: %s", effectName(f), model, why.Text())
 }
 
 func lostText(f *pawl.Effect) string {

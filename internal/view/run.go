@@ -58,6 +58,8 @@ type Run struct {
 	runQuestions
 	runMemory
 	Fork *Fork // where it was forked from; nil when it was not
+	// switched are the tiers that use a fallback; nil = the tier uses its own model.
+	switched [3]*SwitchRow
 	// Records are its loops as records, and the signals between them.
 	Records Records
 

@@ -49,8 +49,10 @@ type Said struct {
 	// harness told the model, or why the session ended as it did.
 	Failed string
 	Note   string
-	Result pawl.SessionResult // of the end
-	Output pawl.Hash          // what the session left at its end
+	// Switched is set when the session continues with another model.
+	Switched *pawl.ModelSwitched
+	Result   pawl.SessionResult // of the end
+	Output   pawl.Hash          // what the session left at its end
 }
 
 // Words returns what the harness says, for a reader.
@@ -77,6 +79,10 @@ func SaidBy(e pawl.Event, f *pawl.Effect) (Said, bool) {
 		x.Role, x.Session, x.Text, x.Note, x.Call, x.IsError = RoleHarness, b.Session, b.Blob, b.Text, b.Call, b.IsError
 	case *pawl.SessionEnded:
 		x.Role, x.Session, x.Result, x.Note, x.Output = RoleResult, b.Session, b.Result, b.Reason, b.Output
+	case *pawl.ModelSwitched:
+		if b.Session > 0 {
+			x.Role, x.Session, x.Switched, x.Note = RoleHarness, b.Session, b, "another model takes over: "+b.Reason
+		}
 	case *pawl.PromptAssembled:
 		x.Role, x.Text, x.System, x.Bytes, x.Cut = RolePrompt, b.Prompt, b.System, b.Bytes, b.Cut
 	case *pawl.ModelReplied:

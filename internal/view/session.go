@@ -340,34 +340,11 @@ func (t teller) tellSession() string {
 		}
 		return fmt.Sprintf("the agent has used %s so far", count(int(b.Used.Total()), "token"))
 	case *pawl.ModelSwitched:
-		return t.switched(b)
+		return t.r.switchedText(t.l, b)
 	case *pawl.SessionEnded:
 		return t.sessionEnded(b)
 	}
 	return ""
-}
-
-// switched tells that a tier, or a session, uses another model.
-func (t teller) switched(b *pawl.ModelSwitched) string {
-	name := func(choice int) string {
-		if m := t.r.Settings.Model(b.Tier, choice); m != nil {
-			return modelName(*m)
-		}
-		return fmt.Sprintf("model %d", choice+1)
-	}
-	whose, long := "Tier "+t.r.Recipe.Tier(b.Tier), " for the rest of the run"
-	switch {
-	case b.Session == 0:
-		return fmt.Sprintf("%s uses %s again in place of %s: %s", whose, name(b.To), name(b.From), plain.Line(b.Reason, 200))
-	case b.SessionOnly:
-		whose, long = fmt.Sprintf("Session %d", b.Session), ""
-		if x := t.session(b.Session); x != nil {
-			whose = t.words(x.Place)
-		}
-	case b.For > 0:
-		long = " for " + span(b.For)
-	}
-	return fmt.Sprintf("%s uses %s in place of %s%s: %s", whose, name(b.To), name(b.From), long, plain.Line(b.Reason, 200))
 }
 
 // note returns what the harness said in a session, whole.

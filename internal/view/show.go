@@ -47,7 +47,9 @@ type Summary struct {
 	// Overruled are the halts of reviews that persons overruled.
 	Overruled   []OverrulingRow  `json:"overruled,omitempty"`
 	Escalations []pawl.Escalated `json:"escalations"`
-	Problems    []ProblemRow     `json:"problems"`
+	// Switched are the tiers that use another of their models than their first, or did so at the end.
+	Switched []SwitchRow  `json:"switched,omitempty"`
+	Problems []ProblemRow `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	TaskList *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
@@ -144,7 +146,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
-		Problems: append([]ProblemRow{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(), SummaryEvidence: r.summarizeEvidence(),
+		Problems: append([]ProblemRow{}, r.Problems...), Switched: r.Switched(), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(), SummaryEvidence: r.summarizeEvidence(),
 	}
 	if r.Start.Attempts != "" {
 		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)
@@ -290,6 +292,14 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Evidence   %s", mode)
 	}
 	t.line("  Models     %s", r.models())
+	for _, purse := range r.Purses() {
+		t.line("  Agent      %s", purse)
+	}
+	if r.Status != pawl.StatusEnded {
+		for _, x := range r.Switched() {
+			t.line("  Fallback   %s", x.text(r.Updated))
+		}
+	}
 	if l := r.root(); l != nil && l.Score >= 0 {
 		t.line("  Complexity %d/14, %s (%s)", l.Score, r.band(l), l.ScoreWhy)
 	}
@@ -359,6 +369,27 @@ func (r *Run) models() string {
 		return "-"
 	}
 	return strings.Join(out, ", ")
+}
+
+// Purses says of each coding agent what pays for its turns, and whether that is in its room.
+func (r *Run) Purses() []string {
+	var out []string
+	for _, m := range r.Settings.AllModels() {
+		if !m.Agent {
+			continue
+		}
+		text := m.Provider + ": a key pays, which is kept out of its room"
+		switch login := m.Address == ""; {
+		case login && !r.Start.Confined:
+			text = m.Provider + ": your login pays"
+		case login:
+			text = m.Provider + ": your login pays, and is in its room, which reaches only its provider"
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 func (r *Run) showLoop(t *text, l *Loop) {

@@ -195,6 +195,9 @@ func (r *Run) entry(s *Session, x *Said, blobs Blobs, most int) TranscriptEntry 
 	if x.Failed != "" {
 		e.Text = plain.Text(x.Words())
 	}
+	if x.Switched != nil {
+		e.Text = r.switchedText(r.loop(s.loop), x.Switched)
+	}
 	if !x.Text.IsZero() {
 		e.Text = blobs.text(x.Text) + plain.Text(x.Note)
 	}
@@ -358,11 +361,11 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		return "session " + sessionResults[e.Result] + because(e.Text) + " · " + e.run.spending(e.session.Spent)
 	}
 	s := e.Text
-	if e.said.Failed == "" && o.Lines > 0 {
+	if e.said.Failed == "" && e.said.Switched == nil && o.Lines > 0 {
 		s = plain.Line(s, maxNote)
 	}
 	switch {
-	case e.said.Failed != "":
+	case e.said.Failed != "", e.said.Switched != nil:
 	case e.Call > 0:
 		s = e.Tool + ": " + s
 	default:

@@ -169,6 +169,53 @@ func TestInfosToAgents(t *testing.T) {
 	}
 }
 
+// A run says which of its models a tier uses, since when and why, until it is resumed or the tier's own
+// model is used again.
+func TestSwitchedIsShown(t *testing.T) {
+	s := begin(t, 2, 1, func(set *pawl.Settings, _ *pawl.RunStarted) {
+		set.Models[0].Provider, set.Models[0].Name, set.Models[0].Agent = "claude-code", "opus", true
+		set.Fallbacks[0] = []pawl.ModelChoice{{Provider: "codex", Name: "gpt", Agent: true, Address: "https://api.openai.com"}}
+	})
+	s.iterate(1, "")
+	x := s.start(pawl.ForStep, s.place("implement", "developer", s.tier), 1, 1)
+	s.add(s.ref, &pawl.PromptAssembled{Effect: s.ask(x.Session, at(x, 1), &pawl.AssemblePrompt{}), Prompt: s.blob("Do it.")})
+	id := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 1, Try: 1})
+	s.add(s.ref, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "quota", Message: "no credit"}})
+	s.add(s.ref, &pawl.ModelSwitched{Tier: 1, To: 1, Session: x.Session, For: time.Hour, Reason: "it is used up"})
+	r := fold(s.events)
+	transcript, err := Transcribe(r, "", s.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	if err := transcript.Write(&said, false, TranscriptOptions{Lines: 20}); err != nil {
+		t.Fatal(err)
+	}
+	until := ClockFrom(r.Updated.Add(time.Hour), r.Updated)
+	for where, want := range map[string]string{
+		Show(r, s.read):             "\n  Fallback   haiku uses codex/gpt in place of claude-code/opus until " + until + ": it is used up\n",
+		Show(r, s.read) + "Agent":   "\n  Agent      claude-code: your login pays, and is in its room, which reaches only its provider\n  Agent      codex: a key pays, which is kept out of its room\n",
+		Show(r, s.read) + "Problem": " to claude-code/opus failed: the account's credit or quota is used up (no credit)",
+		WhyText(r):                  "  ← Tier haiku uses codex/gpt in place of claude-code/opus for 1h: it is used up (event ",
+		said.String():               "  Tier haiku uses codex/gpt in place of claude-code/opus for 1h: it is used up\n",
+	} {
+		if !strings.Contains(where, want) {
+			t.Errorf("%q is not in\n%s", want, where)
+		}
+	}
+	if all := Summarize(r, s.read).Switched; len(all) != 1 || all[0].Model != "codex/gpt" || all[0].InPlaceOf != "claude-code/opus" || !all[0].Until.Equal(all[0].Since.Add(time.Hour)) {
+		t.Errorf("JSON has %+v", all)
+	}
+	for _, b := range []pawl.Body{&pawl.RunResumed{}, &pawl.ModelSwitched{Tier: 1, From: 1, Reason: "its wait is over"}} {
+		n := len(s.events)
+		s.add(0, b)
+		if all := fold(s.events).Switched(); len(all) != 0 {
+			t.Errorf("after %s: %+v", b.EventKind(), all)
+		}
+		s.events = s.events[:n]
+	}
+}
+
 // A line says which model takes the place of which, of whom, for how long and why.
 func TestSwitchedLines(t *testing.T) {
 	s := begin(t, 2, 1, func(set *pawl.Settings, _ *pawl.RunStarted) {

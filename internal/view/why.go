@@ -62,6 +62,7 @@ func Why(r *Run) []Link {
 		c.add(LinkState, "no event of it is there")
 		return c
 	}
+	r.whySwitched(&c)
 	r.whyCascade(&c)
 	if f := r.Fork; f != nil {
 		c.add(LinkBecause, fmt.Sprintf("it was forked from %s at event %d", f.Of, f.At), f.Seq)
@@ -75,6 +76,16 @@ func Why(r *Run) []Link {
 		c.add(LinkNext, how)
 	}
 	return c
+}
+
+// whySwitched says which tiers use a fallback, or did so when the run ended before its work was done.
+func (r *Run) whySwitched(c *chain) {
+	if r.Status == pawl.StatusEnded && r.Outcome.Succeeded() {
+		return
+	}
+	for _, x := range r.Switched() {
+		c.mark(LinkBecause, x.mark)
+	}
 }
 
 // WhyText returns the chain for people.

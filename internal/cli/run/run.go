@@ -249,7 +249,7 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 		say("gate", text)
 	}
 	say("models", models(r))
-	for _, text := range purses(r) {
+	for _, text := range r.Purses() {
 		say("agent", text)
 	}
 	say("limits", limits(r, info.Max))
@@ -286,27 +286,6 @@ func models(r *view.Run) string {
 		return r.TierModels(1)
 	}
 	return strings.Join(out, ", ")
-}
-
-// purses says of each coding agent what pays for its turns, and whether that is in its room.
-func purses(r *view.Run) []string {
-	var out []string
-	for _, m := range r.Settings.AllModels() {
-		if !m.Agent {
-			continue
-		}
-		text := m.Provider + ": a key pays, which is kept out of its room"
-		switch login := m.Address == ""; {
-		case login && !r.Start.Confined:
-			text = m.Provider + ": your login pays"
-		case login:
-			text = m.Provider + ": your login pays, and is in its room, which reaches only its provider"
-		}
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // limits tells what the run may use up: a recipe with tasks bounds how many are

@@ -53,6 +53,7 @@ type Session struct {
 	objected   bool        // the harness has objected once to a result that fits its schema
 	choice     int         // of the last call; see [pawl.CallModel]
 	foreign    int         // how many items of the transcript another model has written
+	cutOff     []pawl.Hash // transcripts of the failed turns of a coding agent since the last reply
 	agent      agent
 }
 
@@ -85,6 +86,7 @@ func (x *Session) Clone() *Session {
 	c.used = slices.Clone(x.used)
 	c.items = slices.Clone(x.items)
 	c.calls = slices.Clone(x.calls)
+	c.cutOff = slices.Clone(x.cutOff)
 	return &c
 }
 
@@ -119,13 +121,17 @@ func (x *Session) CallModel(choice int) *pawl.CallModel {
 func (x *Session) Choice() int { return x.choice }
 
 // SwitchTo makes a session use another of its tier's models because its last call failed. What the
-// session has so far is then told as text.
+// session has so far is then told as text, with what a coding agent did in turns that failed.
 func (x *Session) SwitchTo(choice int) {
 	x.choice, x.agent = choice, agent{cap: x.agent.cap}
-	if x.turn > 0 {
+	for _, turn := range x.cutOff {
+		x.items = append(x.items, pawl.Item{Kind: pawl.ItemCutOff, Blob: turn})
+		x.bytes += pawl.MaxCutOff
+	}
+	if len(x.items) > 1 {
 		x.foreign = len(x.items)
 	}
-	x.failed, x.waited, x.dispatches = nil, false, 0
+	x.failed, x.cutOff, x.waited, x.dispatches = nil, nil, false, 0
 }
 
 // Request records that an effect of the session was requested. A prompt or a model call needs a
@@ -201,7 +207,7 @@ func (x *Session) Prompt(b *pawl.PromptAssembled) {
 func (x *Session) Reply(b *pawl.ModelReplied) {
 	x.turn++
 	x.stop, x.text = b.Stop, b.Text
-	x.dispatches, x.reminded = 0, false
+	x.dispatches, x.reminded, x.cutOff = 0, false, nil
 	x.bytes += b.Bytes
 	x.items = append(x.items, pawl.Item{Kind: pawl.ItemAssistant, Blob: b.Message})
 	x.base = len(x.items)
@@ -229,9 +235,13 @@ func Interrupted(item pawl.Item) pawl.Item {
 	return item
 }
 
-// Fail records why the last dispatch of the prompt or of a model call failed. If a coding agent does
-// not have its session any more, the dispatch does not count, and the next one begins another.
-func (x *Session) Fail(why *pawl.Failure) {
+// Fail records why the last dispatch of the prompt or of a model call failed, and the transcript of the
+// turn if it was one of a coding agent. If the agent does not have its session any more, the dispatch
+// does not count, and the next one begins another.
+func (x *Session) Fail(why *pawl.Failure, transcript pawl.Hash) {
+	if !transcript.IsZero() {
+		x.cutOff = append(x.cutOff, transcript)
+	}
 	if pawl.ModelErrorKind(why.Code) == pawl.ModelNoSession && x.agent.id != "" {
 		x.agent.id, x.agent.lost = "", false
 		x.dispatches--

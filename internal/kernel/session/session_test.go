@@ -472,7 +472,7 @@ func TestDispatch(t *testing.T) {
 		{"a prompt", func(x *Session) error { return x.Request(&pawl.Effect{Do: &pawl.AssemblePrompt{}}) }, nil},
 		{"a model call", func(x *Session) error { x.prompted = true; return x.Request(&pawl.Effect{Do: &pawl.CallModel{}}) }, nil},
 		{"the prompt is there", func(x *Session) error { x.Prompt(&pawl.PromptAssembled{}); return nil }, nil},
-		{"a failure", func(x *Session) error { x.Fail(other); return nil }, other},
+		{"a failure", func(x *Session) error { x.Fail(other, pawl.Hash{}); return nil }, other},
 	} {
 		x := &Session{failed: why, waited: true, dispatches: 1}
 		if err := row.then(x); err != nil || x.Failed() != row.failed || x.waited {

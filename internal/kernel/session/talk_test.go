@@ -190,5 +190,5 @@ func (k *talk) returns(calls ...int) {
 // fails records the failure of the last dispatch.
 func (k *talk) fails(why *pawl.Failure) {
 	k.x.Closed()
-	k.x.Fail(why)
+	k.x.Fail(why, pawl.Hash{})
 }

@@ -163,26 +163,37 @@ type Problem struct {
 // Check asks the server and looks for models by their names. found says what it is
 // like when nothing is wrong.
 func (s Server) Check(ctx context.Context, names []string) (found string, problem *Problem) {
-	models, err := s.Models(ctx)
-	if err != nil {
-		return "", s.problem(err, names)
-	}
-	for _, name := range names {
-		if Has(models, name) {
-			continue
+	for _, problem := range s.CheckEach(ctx, names) {
+		if problem != nil {
+			return "", problem
 		}
-		text, fix := s.lacks(models, name)
-		severity := Unclear // it may know models that it does not list
-		if s.Local {
-			severity = Broken
-		}
-		return "", &Problem{Severity: severity, Text: text, Fix: fix}
 	}
 	key := "accepts the key"
 	if s.Key == "" {
 		key = "needs no key"
 	}
 	return fmt.Sprintf("%s answers, %s and has %s", s.host(), key, sentence(names, len(names))), nil
+}
+
+// CheckEach asks the server once and returns what is wrong with each of the models, in the order of their
+// names; nil = nothing.
+func (s Server) CheckEach(ctx context.Context, names []string) []*Problem {
+	problems := make([]*Problem, len(names))
+	models, err := s.Models(ctx)
+	for i, name := range names {
+		switch {
+		case err != nil:
+			problems[i] = s.problem(err, []string{name})
+		case !Has(models, name):
+			text, fix := s.lacks(models, name)
+			severity := Unclear // it may know models that it does not list
+			if s.Local {
+				severity = Broken
+			}
+			problems[i] = &Problem{Severity: severity, Text: text, Fix: fix}
+		}
+	}
+	return problems
 }
 
 // problem returns what an error of Models means for calls to models.

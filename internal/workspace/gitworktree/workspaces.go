@@ -333,6 +333,7 @@ func explain(doing string, err error) error {
 	for _, trouble := range []struct{ sign, hint string }{
 		{"No space left on device", "free some space; the work so far is safe"},
 		{"no space left on device", "free some space; the work so far is safe"},
+		{"Out of diskspace", "free some space; the work so far is safe"}, // git, where a file was cut
 		{"Disk quota exceeded", "free some space; the work so far is safe"},
 		{"Read-only file system", "make it writable"},
 		{"insufficient permission", "check who owns the repository's objects and refs"},
