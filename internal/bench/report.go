@@ -48,7 +48,9 @@ const (
 	decideLoops    = 500
 	decideSteps    = 200_000
 	iterationRuns  = 21
-	roomFiles      = 13_000
+	bigRuns        = 5 // iterations on the repository that has many files
+	bigFiles       = 13_000
+	roomFiles      = bigFiles
 	roomOpens      = 5
 	delegateTimes  = 41
 	claudeTimes    = 15
@@ -193,7 +195,7 @@ func measureDecide(ctx context.Context, _ Options, r *Report) error {
 }
 
 func measureIterations(ctx context.Context, o Options, r *Report) error {
-	for _, c := range []struct{ files, runs int }{{300, iterationRuns}, {13_000, 3}} {
+	for _, c := range []struct{ files, runs int }{{liveFiles, iterationRuns}, {bigFiles, bigRuns}} {
 		o.Progress(fmt.Sprintf("the harness's part of an iteration, %d files", c.files))
 		i, err := MeasureIteration(ctx, o.Dir, c.files, c.runs)
 		if err != nil {
