@@ -89,6 +89,9 @@ func (r Report) daemon(p printer) {
 		p("\nat rest with %d projects open: %.2f %% of a processor over %.0f s, %.1f MiB, of which %.1f of its own",
 			i.Projects, i.CPU, i.Seconds, mib(i.RSS), mib(i.Private))
 	}
+	if x := r.Run; x != nil {
+		x.print(p)
+	}
 	if l := r.List; l != nil {
 		p("\n%d stored runs: the newest %d in %s (p95 %s, %d bytes), all in %s (p95 %s, %d bytes)",
 			l.Runs, l.Page.Runs, ms(l.Page.P50), ms(l.Page.P95), l.Page.Bytes, ms(l.All.P50), ms(l.All.P95), l.All.Bytes)
