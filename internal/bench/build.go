@@ -109,17 +109,24 @@ const maxSaid = 4000
 
 // output runs a program to its end and returns what it printed.
 func output(ctx context.Context, dir string, environ []string, name string, args ...string) (string, error) {
+	text, _, err := outputAndTime(ctx, dir, environ, name, args...)
+	return text, err
+}
+
+// outputAndTime runs a program to its end and returns what it printed, and the processor time that it and
+// the processes below it used.
+func outputAndTime(ctx context.Context, dir string, environ []string, name string, args ...string) (string, time.Duration, error) {
 	cmd := process.Command(ctx, endGrace, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), environ...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := process.Run(cmd); err != nil {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", 0, ctx.Err()
 		}
-		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(name), args[0], err, reason(said.Bytes()))
+		return "", 0, fmt.Errorf("%s %s: %w: %s", filepath.Base(name), args[0], err, reason(said.Bytes()))
 	}
-	return strings.TrimSpace(out.String()), nil
+	return strings.TrimSpace(out.String()), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // reason returns why a program failed, from what it printed: the message of an error in JSON, or else the end

@@ -268,12 +268,39 @@ newer bench --json run --program OLDER --times 7
 	if string(said) != want {
 		t.Errorf("got\n%s, want\n%s", said, want)
 	}
-	if len(got) != 3 || got[0].Borrowed || !got[1].Borrowed || got[2].Skipped == "" || *got[0].Figures[0].Ratio != 1./3 || *got[1].Figures[0].Ratio != 0.5 {
+	if len(got) != 3 || got[0].Borrowed || !got[1].Borrowed || got[2].Skipped == "" || ratioOf(got[0], "start.help.median_ns") != 1./3 || ratioOf(got[1], "run.model_call.median_ns") != 0.5 ||
+		ratioOf(got[0], processorPath) <= 0 {
 		t.Errorf("got %+v", got)
 	}
 	d.against.Sections = []string{"idle"}
 	if err := d.choose(t.Context()); pawl.CodeOf(err) != pawl.CodeInvalid {
 		t.Errorf("a section that the newer program lacks: got %v", err)
+	}
+}
+
+// ratioOf returns the ratio of a figure; 0 if there is none.
+func ratioOf(c Compared, at string) float64 {
+	i := slices.IndexFunc(c.Figures, func(f Figure) bool { return f.Path == at })
+	if i < 0 || c.Figures[i].Ratio == nil {
+		return 0
+	}
+	return *c.Figures[i].Ratio
+}
+
+// The processor time of programs is compared only if they had the same to do.
+func TestComparedProcessorTime(t *testing.T) {
+	for _, c := range []struct {
+		older, newer figures
+		want         float64
+	}{
+		{figures{processorPath: 4, "a.runs": 3}, figures{processorPath: 2, "a.runs": 3}, 0.5},
+		{figures{processorPath: 4, "a.runs": 3}, figures{processorPath: 2, "a.runs": 5}, 0},
+		{figures{processorPath: 4}, figures{processorPath: 2, "x": 1}, 0},
+	} {
+		m := sectionRounds{older: []figures{c.older}, newer: []figures{c.newer}}
+		if got := ratioOf(m.compared(), processorPath); got != c.want {
+			t.Errorf("%v and %v: got %v, want %v", c.older, c.newer, got, c.want)
+		}
 	}
 }
 
@@ -305,8 +332,7 @@ func TestCompareBuilds(t *testing.T) {
 	if len(c.Sections) != 1 || s.Section != "start" || s.Skipped != "" || s.Borrowed || !slices.Equal(s.First, []string{"older", "newer"}) {
 		t.Errorf("got %+v", s)
 	}
-	i := slices.IndexFunc(s.Figures, func(f Figure) bool { return f.Path == "start.help.median_ns" })
-	if i < 0 || s.Figures[i].Ratio == nil || len(s.Figures[i].Older.Rounds) != 2 || len(s.Figures[i].Newer.Rounds) != 2 {
+	if ratioOf(s, "start.help.median_ns") <= 0 || ratioOf(s, processorPath) <= 0 || slices.ContainsFunc(s.Figures, func(f Figure) bool { return len(f.Older.Rounds) != 2 || len(f.Newer.Rounds) != 2 }) {
 		t.Errorf("got %+v", s.Figures)
 	}
 	if after := mustOutput(t, "git", "worktree", "list"); after != before {
