@@ -84,7 +84,7 @@ func (s checkout) present(ctx context.Context) (Revision, error) {
 	if err != nil {
 		return Revision{}, err
 	}
-	changes, err := s.git(ctx, nil, "status", "--porcelain")
+	changes, err := s.git(ctx, []string{"GIT_OPTIONAL_LOCKS=0"}, "status", "--porcelain")
 	return Revision{Commit: pawl.CommitHash(commit), Dirty: changes != ""}, err
 }
 
