@@ -41,6 +41,15 @@ func TestBenchOfDaemons(t *testing.T) {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
+	t.Run("Run", func(t *testing.T) {
+		r, err := bench.MeasureRun(t.Context(), o, 10, 1, bench.Live{Projects: 2, Runs: 3})
+		if err != nil || r.Started.Median <= 0 || r.Opened.Median < r.Started.Median || r.Call.Median < r.Opened.Median {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if runtime.GOOS == "linux" && (r.Memory.Rest.Private <= 0 || r.Memory.Live.RSS <= r.Memory.Live.Private) {
+			t.Errorf("%+v", r.Memory)
+		}
+	})
 	t.Run("Idle", func(t *testing.T) {
 		if i, err := bench.MeasureIdle(t.Context(), o, 1, 0, 0); err != nil {
 			t.Errorf("%+v, %v", i, err)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +33,8 @@ type Iteration struct {
 	// Open is making the worktree, which happens once in a run, not in each iteration.
 	Open     time.Duration `json:"open_median"`
 	Overhead time.Duration `json:"overhead_median"`
+	P10      time.Duration `json:"overhead_p10"`
+	P90      time.Duration `json:"overhead_p90"`
 	Min, Max time.Duration
 }
 
@@ -62,10 +63,9 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 		}
 		opens, overheads = append(opens, open), append(overheads, over)
 	}
-	slices.Sort(opens)
-	slices.Sort(overheads)
-	out.Open, out.Overhead = opens[runs/2], overheads[runs/2]
-	out.Min, out.Max = overheads[0], overheads[runs-1]
+	over := percentiles(overheads) // which sorts them
+	out.Open, out.Overhead = percentiles(opens).Median, over.Median
+	out.P10, out.P90, out.Min, out.Max = over.P10, over.P90, overheads[0], overheads[runs-1]
 	return out, nil
 }
 

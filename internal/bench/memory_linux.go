@@ -38,7 +38,7 @@ func watchMemory() (end func() (helpers, growth int64)) {
 			most = max(most, now)
 			sum := int64(0)
 			for pid := range descendants(os.Getpid()) {
-				if size, name := resident(filepath.Join("/proc", strconv.Itoa(pid), "status")); isHelper(name) {
+				if size, name := resident(statusOf(pid)); isHelper(name) {
 					sum += size
 				}
 			}
@@ -51,6 +51,18 @@ func watchMemory() (end func() (helpers, growth int64)) {
 		return helpers, max(most-before, 0)
 	}
 }
+
+// memoryBelow returns the memory of all processes below another one, in bytes.
+func memoryBelow(pid int) (sum int64) {
+	for below := range descendants(pid) {
+		size, _ := resident(statusOf(below))
+		sum += size
+	}
+	return sum
+}
+
+// statusOf returns the file that tells a process's memory.
+func statusOf(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid), "status") }
 
 // isHelper reports whether a process of this name is one that Pawl starts around commands: the holder of a
 // room, which is pawl-helper or this program under the name exe, bubblewrap, or what confines commands and

@@ -34,16 +34,16 @@ func inherit(root int) func() int {
 	}
 }
 
-// process is what /proc tells of one.
-type process struct {
+// processInfo is what /proc tells of a process.
+type processInfo struct {
 	parent int
 	state  byte
 	began  string // in clock ticks since the machine started
 }
 
 // descendants returns the processes below another one.
-func descendants(root int) map[int]process {
-	all, found := processes(), map[int]process{}
+func descendants(root int) map[int]processInfo {
+	all, found := processes(), map[int]processInfo{}
 	for more := true; more; {
 		more = false
 		for pid, p := range all {
@@ -59,8 +59,8 @@ func descendants(root int) map[int]process {
 }
 
 // processes returns all processes that exist now.
-func processes() map[int]process {
-	out := map[int]process{}
+func processes() map[int]processInfo {
+	out := map[int]processInfo{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range files {
 		data, err := os.ReadFile(name)
@@ -75,7 +75,7 @@ func processes() map[int]process {
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 		parent, bad := strconv.Atoi(string(rest[1]))
 		if err == nil && bad == nil {
-			out[pid] = process{parent, rest[0][0], string(rest[19])}
+			out[pid] = processInfo{parent, rest[0][0], string(rest[19])}
 		}
 	}
 	return out

@@ -24,7 +24,8 @@ import (
 type user struct {
 	program string
 	dir     string
-	model   string // the base address of the model they call; empty = there is none
+	model   string   // the base address of the model they call; empty = there is none
+	environ []string // what else their programs have in their environment
 }
 
 // newUser makes a user with empty folders below dir.
@@ -46,6 +47,7 @@ func (u *user) command(args ...string) *exec.Cmd {
 	cmd.Dir = u.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(u.dir, "home"),
 		"XDG_STATE_HOME=" + u.state(), "XDG_CONFIG_HOME=" + filepath.Join(u.dir, "config"), "TMPDIR=" + os.TempDir()}
+	cmd.Env = append(cmd.Env, u.environ...)
 	if u.model != "" {
 		cmd.Env = append(cmd.Env, "PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL="+u.model, "OPENAI_API_KEY=none")
 	}

@@ -23,6 +23,7 @@ type Report struct {
 	Delegates  *Delegates  `json:"delegates,omitempty"`
 	Start      *Start      `json:"start,omitempty"`
 	Idle       *Idle       `json:"idle,omitempty"`
+	Run        *Run        `json:"run,omitempty"`
 	List       *List       `json:"list,omitempty"`
 	Recovery   *Recovery   `json:"recovery,omitempty"`
 	Watchers   *Watchers   `json:"watchers,omitempty"`
@@ -48,7 +49,9 @@ const (
 	decideLoops    = 500
 	decideSteps    = 200_000
 	iterationRuns  = 21
-	roomFiles      = 13_000
+	bigRuns        = 5 // iterations on the repository that has many files
+	bigFiles       = 13_000
+	roomFiles      = bigFiles
 	roomOpens      = 5
 	delegateTimes  = 41
 	claudeTimes    = 15
@@ -58,6 +61,8 @@ const (
 	idleProjects   = 5
 	idleSettle     = 7 * time.Second
 	idleFor        = 10 * time.Second
+	runTimed       = 11
+	liveRuns       = 16
 	listRuns       = 10_000
 	listTimes      = 1000
 	recoveryRuns   = 8
@@ -73,6 +78,7 @@ const (
 type Options struct {
 	Dir      string // where files are written; the disk that is measured
 	Program  string // the pawl that is started
+	Other    bool   // Program is another one than the one that this code is part of
 	Progress func(string)
 	Sections []string // what is measured, by name; none = everything but evidence
 	Times    int      // how often a command is run in each way; at least 1
@@ -85,17 +91,23 @@ type Options struct {
 type section struct {
 	name, what string
 	measure    func(ctx context.Context, o Options, r *Report) error
+	// processes says that it only starts processes of the program, and makes no state with code of its
+	// own, so that it can measure another program than the one that it is part of.
+	processes bool
 	// asked says that it is no part of everything: it measures no time, and needs toolchains.
 	asked bool
 }
 
 func sections() []section {
 	return []section{
-		{name: "start", what: "the program and its daemon, from when they are executed", measure: func(ctx context.Context, o Options, r *Report) error {
+		{name: "start", processes: true, what: "the program and its daemon, from when they are executed", measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Start)(MeasureStart(ctx, o, starts))
 		}},
 		{name: "idle", what: fmt.Sprintf("a daemon with %d projects at rest", idleProjects), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Idle)(MeasureIdle(ctx, o, idleProjects, idleSettle, idleFor))
+		}},
+		{name: "run", processes: true, what: "pawl run until its first model call, and the memory of a daemon with live runs", measure: func(ctx context.Context, o Options, r *Report) error {
+			return into(&r.Run)(MeasureRun(ctx, o, liveFiles, runTimed, Live{Projects: idleProjects, Runs: liveRuns, Settle: idleSettle}))
 		}},
 		{name: "steps", what: "durable steps beside the disk alone", measure: measureThroughput},
 		{name: "fold", what: fmt.Sprintf("folding %d events", foldEvents), measure: func(ctx context.Context, _ Options, r *Report) error {
@@ -112,7 +124,7 @@ func sections() []section {
 		{name: "list", what: fmt.Sprintf("listing %d stored runs", listRuns), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.List)(MeasureList(ctx, o, listRuns, listTimes))
 		}},
-		{name: "watchers", what: fmt.Sprintf("%d watchers of one run, %d of which do not read", watchers, watchersStall), measure: func(ctx context.Context, o Options, r *Report) error {
+		{name: "watchers", processes: true, what: fmt.Sprintf("%d watchers of one run, %d of which do not read", watchers, watchersStall), measure: func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.Watchers)(MeasureWatchers(ctx, o, watchers, watchersStall, watchedEvents, watchedPace))
 		}},
 		{name: "recovery", what: fmt.Sprintf("a daemon killed with %d runs of %d events", recoveryRuns, recoveryEvents), measure: func(ctx context.Context, o Options, r *Report) error {
@@ -143,17 +155,47 @@ func Names() []string {
 	return out
 }
 
+// processSections are the sections that only start processes of a program.
+func processSections() (out []string) {
+	for _, s := range sections() {
+		if s.processes {
+			out = append(out, s.name)
+		}
+	}
+	return out
+}
+
+// known returns an error if one of the names is no section's.
+func known(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(Names(), name) {
+			return pawl.Errorf(pawl.CodeInvalid, "nothing is measured that is called %q", name).WithHint("one of: %s", strings.Join(Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// wanted reports whether the section is measured if these are named.
+func (s section) wanted(names []string) bool {
+	if len(names) == 0 {
+		return !s.asked
+	}
+	return slices.Contains(names, s.name)
+}
+
 // Measure measures the sections that are asked for, one after the other.
 func Measure(ctx context.Context, o Options) (Report, error) {
 	r := Report{At: time.Now().UTC(), Machine: fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
-	for _, name := range o.Sections {
-		if !slices.Contains(Names(), name) {
-			return r, pawl.Errorf(pawl.CodeInvalid, "nothing is measured that is called %q", name).WithHint("one of: %s", strings.Join(Names(), ", "))
-		}
+	if err := known(o.Sections); err != nil {
+		return r, err
 	}
 	for _, s := range sections() {
-		if !slices.Contains(o.Sections, s.name) && (len(o.Sections) > 0 || s.asked) {
+		if !s.wanted(o.Sections) {
 			continue
+		}
+		if o.Other && !s.processes {
+			return r, pawl.Errorf(pawl.CodeInvalid, "the section %s does not only start a program, so it cannot measure %s", s.name, o.Program).
+				WithHint("name sections that do: %s", strings.Join(processSections(), ", "))
 		}
 		o.Progress(s.name + ": " + s.what)
 		if err := s.measure(ctx, o, &r); err != nil {
@@ -193,7 +235,7 @@ func measureDecide(ctx context.Context, _ Options, r *Report) error {
 }
 
 func measureIterations(ctx context.Context, o Options, r *Report) error {
-	for _, c := range []struct{ files, runs int }{{300, iterationRuns}, {13_000, 3}} {
+	for _, c := range []struct{ files, runs int }{{liveFiles, iterationRuns}, {bigFiles, bigRuns}} {
 		o.Progress(fmt.Sprintf("the harness's part of an iteration, %d files", c.files))
 		i, err := MeasureIteration(ctx, o.Dir, c.files, c.runs)
 		if err != nil {

@@ -43,8 +43,8 @@ func (r Report) alone(p printer) {
 			d.Shape, d.Loops, us(d.P50), us(d.Mean), us(d.P99))
 	}
 	for _, i := range r.Iterations {
-		p("\niteration on %d files: %s of the harness's own (median of %d, %s to %s); its worktree %s, once",
-			i.Files, ms(i.Overhead), i.Runs, ms(i.Min), ms(i.Max), ms(i.Open))
+		p("\niteration on %d files: %s of the harness's own (median of %d, p10 %s, p90 %s, %s to %s); its worktree %s, once",
+			i.Files, ms(i.Overhead), i.Runs, ms(i.P10), ms(i.P90), ms(i.Min), ms(i.Max), ms(i.Open))
 	}
 	if o := r.Rooms; o != nil {
 		o.print(p)
@@ -88,6 +88,9 @@ func (r Report) daemon(p printer) {
 	if i := r.Idle; i != nil {
 		p("\nat rest with %d projects open: %.2f %% of a processor over %.0f s, %.1f MiB, of which %.1f of its own",
 			i.Projects, i.CPU, i.Seconds, mib(i.RSS), mib(i.Private))
+	}
+	if x := r.Run; x != nil {
+		x.print(p)
 	}
 	if l := r.List; l != nil {
 		p("\n%d stored runs: the newest %d in %s (p95 %s, %d bytes), all in %s (p95 %s, %d bytes)",
