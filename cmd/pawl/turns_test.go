@@ -14,7 +14,7 @@ import (
 	"pawl/internal/runner"
 )
 
-// homeOf is the room of an agent of which only the home is used.
+// homeOf is a room of an agent that has nothing but a home folder.
 type homeOf struct {
 	pawl.DelegateRoom
 	home string

@@ -161,9 +161,10 @@ func build(ctx context.Context, from, to string) (program string, err error) {
 	return program, nil
 }
 
-// rewrite writes a program anew, as an installation does, and removes the old file. The linker writes its file
-// in no certain order. How large the pages are in which the system then keeps the file depends on that, and
-// with it how long the program takes to start: by 10 % between two files that are the same.
+// rewrite copies a program to a new file, as an installation does, and removes the one that the linker made.
+// The linker writes its file in no certain order, and the size of the pages in which the system caches the
+// file depends on that order. Two files with the same content therefore differed by 10 % in how long the
+// program takes to start.
 func rewrite(linked, program string) error {
 	data, err := os.ReadFile(linked)
 	if err != nil {
@@ -220,7 +221,7 @@ func buildPair(ctx context.Context, s checkout, rev, dir string, progress func(s
 	return p, nil
 }
 
-// unbuilt says that a revision could not be built, and what to do.
+// unbuilt returns the error that a revision could not be built, with a hint.
 func unbuilt(ctx context.Context, r Revision, err error, hint string) error {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return err

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Comparison is what two revisions of Pawl took for the same, measured in turn.
+// Comparison is what two revisions of Pawl needed for the same work, measured in turn.
 type Comparison struct {
 	Machine string    `json:"machine"`
 	At      time.Time `json:"at"`

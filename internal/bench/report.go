@@ -78,7 +78,7 @@ const (
 type Options struct {
 	Dir      string // where files are written; the disk that is measured
 	Program  string // the pawl that is started
-	Other    bool   // Program is another one than the one that this code is part of
+	Other    bool   // Program is not the program that this code is part of
 	Progress func(string)
 	Sections []string // what is measured, by name; none = everything but evidence
 	Times    int      // how often a command is run in each way; at least 1
@@ -92,7 +92,7 @@ type section struct {
 	name, what string
 	measure    func(ctx context.Context, o Options, r *Report) error
 	// processes says that it only starts processes of the program, and makes no state with code of its
-	// own, so that it can measure another program than the one that it is part of.
+	// own, so that it can measure other programs than its own.
 	processes bool
 	// asked says that it is no part of everything: it measures no time, and needs toolchains.
 	asked bool
@@ -165,7 +165,7 @@ func processSections() (out []string) {
 	return out
 }
 
-// known returns an error if one of the names is no section's.
+// known returns an error if one of the names is not that of a section.
 func known(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Names(), name) {
@@ -194,8 +194,8 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 			continue
 		}
 		if o.Other && !s.processes {
-			return r, pawl.Errorf(pawl.CodeInvalid, "the section %s does not only start a program, so it cannot measure %s", s.name, o.Program).
-				WithHint("name sections that do: %s", strings.Join(processSections(), ", "))
+			return r, pawl.Errorf(pawl.CodeInvalid, "the section %s runs code of this program, so it cannot measure %s", s.name, o.Program).
+				WithHint("name sections that only start a program: %s", strings.Join(processSections(), ", "))
 		}
 		o.Progress(s.name + ": " + s.what)
 		if err := s.measure(ctx, o, &r); err != nil {

@@ -226,7 +226,7 @@ const (
 // goalOf returns the goal by which the model's server knows a run.
 func goalOf(n int) string { return fmt.Sprintf("bench goal %d", n) }
 
-// runTimes are when a run has come to certain points, from when pawl run was executed.
+// runTimes says how long after pawl run was executed its run reached certain points.
 type runTimes struct{ started, opened, called time.Duration }
 
 // run executes pawl run in the first project and returns when its run has ended, which is cancelled in its
@@ -255,7 +255,7 @@ func (b *runBed) run(ctx context.Context) (t runTimes, err error) {
 	}
 	// It exits with the code of a run that was cancelled.
 	if waited := cmd.Wait(); err == nil && !errors.As(waited, new(*exec.ExitError)) {
-		err = fmt.Errorf("it should have ended as its run was cancelled: %w", waited)
+		err = fmt.Errorf("it did not exit as for a run that was cancelled: %w", waited)
 	}
 	if err != nil {
 		return t, fmt.Errorf("pawl run: %w: %s", err, said.Bytes())
@@ -263,7 +263,7 @@ func (b *runBed) run(ctx context.Context) (t runTimes, err error) {
 	return t, nil
 }
 
-// points reads from the newest run's events when it came to the other points, and ends it.
+// points reads from the newest run's events when it reached the other points, and ends the run.
 func (b *runBed) points(ctx context.Context, from time.Time, t *runTimes) error {
 	s := b.services[0]
 	all, err := s.Runs(ctx)

@@ -183,7 +183,7 @@ func (s Server) CheckEach(ctx context.Context, names []string) []*Problem {
 	for i, name := range names {
 		switch {
 		case err != nil:
-			problems[i] = s.problem(err, []string{name})
+			problems[i] = s.problem(err, name)
 		case !Has(models, name):
 			text, fix := s.lacks(models, name)
 			severity := Unclear // it may know models that it does not list
@@ -196,8 +196,8 @@ func (s Server) CheckEach(ctx context.Context, names []string) []*Problem {
 	return problems
 }
 
-// problem returns what an error of Models means for calls to models.
-func (s Server) problem(err error, names []string) *Problem {
+// problem returns what an error of Models means for calls to a model.
+func (s Server) problem(err error, name string) *Problem {
 	e, ok := errors.AsType[*pawl.ModelError](err)
 	if !ok {
 		return &Problem{Severity: Passing, Text: err.Error()}
@@ -209,7 +209,7 @@ func (s Server) problem(err error, names []string) *Problem {
 		said = fmt.Sprintf("HTTP %d: %s", e.Status, e.Message)
 	}
 	revive := look
-	if start := s.start(cmp.Or(append(slices.Clip(names), "NAME")...)); start != "" {
+	if start := s.start(cmp.Or(name, "NAME")); start != "" {
 		revive = start + ", or say where it is: " + s.BaseURLKey
 	}
 	switch {
