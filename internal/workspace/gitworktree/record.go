@@ -117,6 +117,13 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo, r *record) (entrie
 		if entries, r.tree, err = written(ctx, repo); err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(entries, isTask) {
+			// Whoever filled the index was killed before it was without them.
+			if err := repo.Forget(ctx, tasks); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		w.listed = len(entries)
 		nested := w.nested(entries)
 		if len(nested) == 0 {
@@ -132,6 +139,9 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo, r *record) (entrie
 	}
 	return nil, pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
 }
+
+// isTask reports whether an entry is one of .pawl/tasks.
+func isTask(e git.Entry) bool { return strings.HasPrefix(e.Name, tasks+"/") }
 
 // except is what a recording does not look at. Git refuses to leave out what is
 // behind a symbolic link, where it never looks.

@@ -257,3 +257,23 @@ func TestIgnoredTasks(t *testing.T) {
 		})
 	}
 }
+
+// A process that is killed while it fills the index of a worktree leaves one with .pawl/tasks.
+func TestIndexWithTasks(t *testing.T) {
+	r := newRepository(t, map[string]string{"a": "a\n"})
+	w := r.open(t, nil)
+	workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
+	head := mustRecord(t, w, recording(r.base(t), "plan.md", "The plan.\n"))
+	state := workspacetest.MustReset(t, w, runName, head, runSalvage)
+	r.git(t, "read-tree", "--index-output="+filepath.Join(r.state, "engine", "worktrees", runName, "index"), string(head))
+	if now := workspacetest.MustTree(t, w, runName); now != state.Tree {
+		t.Errorf("the tree is %s, want %s", now, state.Tree)
+	}
+	workspacetest.MustWrite(t, state.Dir, "b", "b\n")
+	info := workspacetest.MustCommit(t, w, pawl.CommitSpec{
+		Name: runName, Branch: runBranch, Base: r.base(t), Parent: head, Message: "Work", ID: "23", Time: time.Unix(1_780_000_400, 0),
+	})
+	if diff := cmp.Diff([]string{"b"}, info.Files); diff != "" {
+		t.Errorf("files of the commit (-want +got):\n%s", diff)
+	}
+}
