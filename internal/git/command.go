@@ -11,6 +11,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,15 +172,14 @@ func (r Repo) settings() []Setting {
 	return append(always, r.Config...)
 }
 
+// identity returns the author and committer of commits.
+func (c *Command) identity() (name, email string) {
+	return cmp.Or(c.Name, "Pawl"), cmp.Or(c.Email, "pawl@localhost")
+}
+
 // environment is the whole environment of a call.
 func (r Repo) environment() []string {
-	name, email := r.Command.Name, r.Command.Email
-	if name == "" {
-		name = "Pawl"
-	}
-	if email == "" {
-		email = "pawl@localhost"
-	}
+	name, email := r.Command.identity()
 	env := []string{
 		"PATH=" + filepath.Dir(r.Command.Path) + ":/usr/bin:/bin",
 		"LC_ALL=C",
