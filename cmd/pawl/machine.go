@@ -94,6 +94,7 @@ type opened struct {
 	owned
 	engine  *engine.Engine
 	folders *loopfolder.Keeper
+	spaces  *gitworktree.Workspaces
 	rooms   *room.Rooms
 	log     *sqlite.Log
 	file    *os.File
@@ -157,6 +158,7 @@ func (o *opened) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
 	defer cancel()
 	o.folders.Close(ctx)
+	o.spaces.Rest()
 	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
 }
 
@@ -220,11 +222,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			return known(ctx, p.Repo.Root, p, task)
 		},
 		Instructions: func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error) {
-			command, err := git.Find(ctx)
-			if err != nil {
-				return pawl.Instructions{}, err
-			}
-			return instructions.Read(ctx, git.Repo{Command: command, Dir: p.Repo.GitDir}, commit, m.environs.redact)
+			return instructions.Read(ctx, spaces.Reader(), commit, m.environs.redact)
 		},
 		Pin:     spaces.Mark,
 		Merge:   spaces.Merge,
@@ -239,7 +237,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			}
 		},
 	}))
-	o.engine, o.folders, o.rooms, o.log, o.file = e, folders, rooms, log, file
+	o.engine, o.folders, o.spaces, o.rooms, o.log, o.file = e, folders, spaces, rooms, log, file
 	o.owned = owned{service{e, e.Driven}, m, e, name}
 	return o, nil
 }

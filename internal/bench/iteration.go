@@ -193,7 +193,7 @@ func newEngine(ctx context.Context, box *sandbox.Box, repo, state string, model 
 		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
 		Performer: performer,
 	})
-	return e, func() { e.Close(); _ = rooms.Close(); _ = log.Close() }, nil
+	return e, func() { e.Close(); spaces.Rest(); _ = rooms.Close(); _ = log.Close() }, nil
 }
 
 // prompter is a model that answers at once: it reads a file, writes one, edits

@@ -20,6 +20,7 @@ import (
 func TestWriteFailures(t *testing.T) {
 	ctx := context.Background()
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	r.byGit = true // only git is kept from writing here
 	command := mustFind(t)
 	full := false
 	random := rand.NewChaCha8([32]byte{1})

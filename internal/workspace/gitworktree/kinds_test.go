@@ -429,6 +429,7 @@ func TestLocks(t *testing.T) {
 	ctx := context.Background()
 	setup := func(t *testing.T) (*repository, *gitworktree.Workspaces, workspacetest.Fixture, []string) {
 		r := newRepository(t, map[string]string{"README": "A project.\n"})
+		r.byGit = true // which locks its index
 		w := r.open(t, nil)
 		f := r.fixture(t)
 		f.Workspaces = w

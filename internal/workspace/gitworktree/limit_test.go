@@ -459,7 +459,7 @@ func recordAsChild() error {
 	if err != nil {
 		return err
 	}
-	w, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: os.Getenv("PAWL_TEST_STATE")})
+	w, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: os.Getenv("PAWL_TEST_STATE"), ByGit: os.Getenv("PAWL_TEST_BY_GIT") != ""})
 	if err == nil {
 		_, err = w.Tree(ctx, runName)
 	}
@@ -538,7 +538,7 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	}
 	before := index()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_RECORD=1", "PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_RECORD=1", "PAWL_TEST_BY_GIT=1", "PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
