@@ -190,7 +190,7 @@ func newEngine(ctx context.Context, box *sandbox.Box, repo, state string, model 
 			return spec, nil
 		},
 		Inspect:   func(context.Context, string) (pawl.Repository, error) { return found, nil },
-		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
+		Numbers:   spaces.Numbers,
 		Performer: performer,
 	})
 	return e, func() { e.Close(); spaces.Rest(); _ = rooms.Close(); _ = log.Close() }, nil

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -72,6 +73,13 @@ func Find(ctx context.Context) (*Command, error) {
 		return nil, fmt.Errorf("find git: %w", err)
 	}
 	c := &Command{Path: path}
+	program, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("find git: %w", err)
+	}
+	if known, ok := found.Load(path); ok && same(known.(os.FileInfo), program) {
+		return c, nil
+	}
 	out, err := Repo{Command: c}.output(ctx, nil, "version")
 	if err != nil {
 		return nil, err
@@ -80,7 +88,16 @@ func Find(ctx context.Context) (*Command, error) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "git %s at %s is too old", version, path).
 			WithHint("install git %s or newer", MinVersion)
 	}
+	found.Store(path, program)
 	return c, nil
+}
+
+// found has the programs that were found to be new enough, as they were then, by their paths.
+var found sync.Map
+
+// same reports whether a program is as it was.
+func same(was, is os.FileInfo) bool {
+	return os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
 // atLeast compares the first two numbers of dotted versions.

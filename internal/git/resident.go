@@ -63,6 +63,8 @@ type Resident struct {
 
 	mu   sync.Mutex
 	idle map[string]*resting // by the arguments of the process
+	// listed is what Files returned last, kept for as long as a process waits.
+	listed *listing
 }
 
 // resting is a process that waits for the next call.
@@ -176,9 +178,36 @@ func (k *Resident) Objects(ctx context.Context, read func(*Objects) error) error
 	})
 }
 
-// Files is as [Repo.Files].
+// Files is as [Repo.Files], without a process for the tree that was listed last.
 func (k *Resident) Files(ctx context.Context, tree string) ([]Entry, error) {
-	return k.repo.Files(ctx, tree)
+	k.mu.Lock()
+	l := k.listed
+	k.mu.Unlock()
+	if l != nil && l.tree == tree {
+		return l.files, nil
+	}
+	files, err := k.repo.Files(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	l = &listing{tree, files}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.listed = l
+	time.AfterFunc(k.rest, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.listed == l {
+			k.listed = nil
+		}
+	})
+	return files, nil
+}
+
+// listing is a tree and its files.
+type listing struct {
+	tree  string
+	files []Entry
 }
 
 // MoveRef is as [Repo.MoveRef], without a reason of its own in the reflog.

@@ -263,21 +263,23 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 }
 
 // Numbers returns the highest task number in use: of the branches pawl/NNN-… and
-// of the folders .pawl/tasks/NNN-… in head, a commit that may be empty. Zero
-// means that there is none.
-func (s *Workspaces) Numbers(ctx context.Context, head pawl.CommitHash) (int, error) {
+// of the folders .pawl/tasks/NNN-… in the commit of the user's HEAD. Zero means that
+// there is none.
+func (s *Workspaces) Numbers(ctx context.Context) (int, error) {
 	names, err := s.user.Refs(ctx, "refs/heads/pawl/")
 	if err != nil {
 		return 0, explain("list the branches", err)
 	}
-	if head != "" {
-		entries, err := s.folder(ctx, string(head), tasks)
-		if err != nil {
-			return 0, err
-		}
+	head, err := s.ref(ctx, "HEAD")
+	if err == nil && head.Hash != "" {
+		var entries []git.Entry
+		entries, err = s.folder(ctx, head.Tree, tasks)
 		for _, e := range entries {
 			names = append(names, e.Name)
 		}
+	}
+	if err != nil {
+		return 0, err
 	}
 	highest := 0
 	number := regexp.MustCompile(`^(?:refs/heads/pawl/)?([0-9]{1,9})-`)
