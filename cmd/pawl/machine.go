@@ -207,7 +207,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	inspector := &gitworktree.Inspector{Files: spaces.Reader().Files}
+	inspector := &gitworktree.Inspector{Files: spaces.Reader().Files, Known: m.locator.remembered}
 	lacks := func() string { return lacksSpace(m.minFree, p) }
 	e := engine.New(m.ofProject(name, engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,

@@ -36,11 +36,8 @@ const maxLocated = 100
 // find is [repositoryAt] without git, as long as the repository is where git found it and no other one is
 // between it and the folder.
 func (l *locator) find(ctx context.Context, dir string) (pawl.Repository, error) {
-	l.mu.Lock()
-	known, ok := l.known[dir]
-	l.mu.Unlock()
-	if ok && known.stands(dir) {
-		return known.repo, nil
+	if repo, ok := l.remembered(dir); ok {
+		return repo, nil
 	}
 	repo, err := repositoryAt(ctx, dir)
 	if err != nil {
@@ -60,6 +57,14 @@ func (l *locator) find(ctx context.Context, dir string) (pawl.Repository, error)
 	return repo, nil
 }
 
+// remembered returns the repository of a folder if git would find it again.
+func (l *locator) remembered(dir string) (pawl.Repository, bool) {
+	l.mu.Lock()
+	known, ok := l.known[dir]
+	l.mu.Unlock()
+	return known.repo, ok && known.stands(dir)
+}
+
 // stands reports whether git would find the same again from a folder.
 func (l located) stands(dir string) bool {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
@@ -73,9 +78,10 @@ func (l located) stands(dir string) bool {
 	}
 }
 
-// locate finds the repository of a folder without looking at what is in it.
+// locate finds the repository of a folder without looking at what is in it, with whatever git there is:
+// who goes on to use it checks its version.
 func locate(ctx context.Context, dir string) (pawl.Repository, error) {
-	command, err := git.Find(ctx)
+	command, err := git.Look()
 	if err != nil {
 		return pawl.Repository{}, err
 	}

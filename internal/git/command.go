@@ -62,8 +62,8 @@ type Command struct {
 	Exec func(cmd *exec.Cmd, run func(*exec.Cmd) error) error
 }
 
-// Find looks git up in PATH and checks its version.
-func Find(ctx context.Context) (*Command, error) {
+// Look looks git up in PATH.
+func Look() (*Command, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "git is not installed").
@@ -72,7 +72,16 @@ func Find(ctx context.Context) (*Command, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find git: %w", err)
 	}
-	c := &Command{Path: path}
+	return &Command{Path: path}, nil
+}
+
+// Find looks git up in PATH and checks its version.
+func Find(ctx context.Context) (*Command, error) {
+	c, err := Look()
+	if err != nil {
+		return nil, err
+	}
+	path := c.Path
 	program, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("find git: %w", err)

@@ -31,6 +31,9 @@ type Inspector struct {
 	Git *git.Command
 	// Files lists the files of a commit; nil means that git is asked.
 	Files func(ctx context.Context, commit string) ([]git.Entry, error)
+	// Known returns the repository of a folder where that is known, which has files then; nil means that
+	// git is asked. Only Root and GitDir count.
+	Known func(dir string) (pawl.Repository, bool)
 
 	mu    sync.Mutex
 	at    pawl.CommitHash // the commit
@@ -50,7 +53,7 @@ func (s *Inspector) Inspect(ctx context.Context, dir string) (pawl.Repository, e
 	if err != nil {
 		return pawl.Repository{}, fmt.Errorf("inspect the repository: %w", err)
 	}
-	i := &inspection{user: command.Discover(dir), folder: dir}
+	i := &inspection{user: command.Discover(dir), folder: dir, known: s.Known}
 	for _, step := range []func(context.Context) error{
 		i.locate, i.settings, i.head, i.trust, func(ctx context.Context) error { return s.commit(ctx, i) },
 	} {
@@ -89,6 +92,7 @@ func (s *Inspector) commit(ctx context.Context, i *inspection) error {
 type inspection struct {
 	user   git.Repo
 	folder string
+	known  func(dir string) (pawl.Repository, bool)
 	found  pawl.Repository
 }
 
@@ -104,6 +108,13 @@ func (i *inspection) ask(ctx context.Context, args ...string) ([]string, error) 
 
 // locate finds the git folder and the root of the files.
 func (i *inspection) locate(ctx context.Context) error {
+	if i.known != nil {
+		if repo, ok := i.known(i.folder); ok {
+			i.found.Root, i.found.GitDir = repo.Root, repo.GitDir
+			i.shallow(exists(filepath.Join(repo.GitDir, "shallow")))
+			return nil
+		}
+	}
 	lines, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--git-common-dir", "--show-toplevel")
 	if len(lines) == 4 { // it has said all but where the files are, as there are none
@@ -129,9 +140,7 @@ func (i *inspection) locate(ctx context.Context) error {
 	i.found.Bare = lines[0] == "true"
 	i.found.GitDir = lines[3]
 	i.found.Root = i.found.GitDir
-	if lines[2] == "true" {
-		i.note("The repository is shallow: history older than it has cannot be shown.")
-	}
+	i.shallow(lines[2] == "true")
 	if i.found.Bare {
 		i.note("The repository is bare: the run starts from what its HEAD points to.")
 		return nil
@@ -142,6 +151,12 @@ func (i *inspection) locate(ctx context.Context) error {
 	}
 	i.found.Root = strings.Join(lines[4:], "\n") // a path may have newlines
 	return nil
+}
+
+func (i *inspection) shallow(is bool) {
+	if is {
+		i.note("The repository is shallow: history older than it has cannot be shown.")
+	}
 }
 
 // settings reads the configuration: it refuses partial clones and takes the
