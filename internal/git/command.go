@@ -280,8 +280,12 @@ func (r Repo) exec(ctx context.Context, cmd *exec.Cmd) error {
 	if r.Run != nil {
 		run = func(cmd *exec.Cmd) error { return r.Run(ctx, cmd, grace) }
 	}
-	if r.Command.Exec != nil {
-		return r.Command.Exec(cmd, run)
+	return r.Command.exec(cmd, run)
+}
+
+func (c *Command) exec(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
+	if c.Exec != nil {
+		return c.Exec(cmd, run)
 	}
 	return run(cmd)
 }

@@ -6,51 +6,93 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"pawl"
+	"pawl/internal/process"
 )
 
-// conversation is a git process that answers requests until it is ended.
+// conversation is a git process that answers requests until it is ended. While it waits for a
+// request, nothing of this program waits for it.
 type conversation struct {
 	requests *os.File
 	pipe     *os.File
 	answers  *bufio.Reader // of pipe
-	ended    chan error    // receives how it ended
+	over     chan struct{} // closed when the process is to end
+	ended    chan error    // receives how it ended, after that
 }
 
 // start starts a conversation that ends with ctx. It calls release when it has ended.
-func (r Repo) start(ctx context.Context, release func(), args ...string) (*conversation, error) {
-	childIn, requests, err := os.Pipe()
-	if err != nil {
-		release()
-		return nil, err
+func (r Repo) start(ctx context.Context, release func(), args ...string) (_ *conversation, err error) {
+	var open []*os.File
+	pipe := func() (read, write *os.File) {
+		if err == nil {
+			read, write, err = os.Pipe()
+			open = append(open, read, write)
+		}
+		return read, write
 	}
-	answers, childOut, err := os.Pipe()
+	in, requests := pipe()
+	answers, out := pipe()
+	var said *os.File
+	if err == nil {
+		said, err = temporary()
+	}
 	if err != nil {
+		for _, f := range open {
+			_ = f.Close()
+		}
 		release()
-		_, _ = childIn.Close(), requests.Close()
 		return nil, err
 	}
 	cmd := r.prepare(ctx, args)
-	stderr := &bounded{limit: 4096, cut: true}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
-	c := &conversation{requests, answers, bufio.NewReader(answers), make(chan error, 1)}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, said
+	c := &conversation{requests, answers, bufio.NewReader(answers), make(chan struct{}), make(chan error, 1)}
+	given := func() { _, _ = in.Close(), out.Close() } // so that the end of the process is seen
+	run := func(cmd *exec.Cmd) error { return process.Serve(cmd, given, c.over) }
 	go func() {
 		defer release()
-		err := r.exec(ctx, cmd)
-		_, _ = childIn.Close(), childOut.Close() // ends a reading that waits
-		c.ended <- r.failure(ctx, args, err, stderr.buf.String())
+		err := r.Command.exec(cmd, run)
+		given() // ends a reading that waits
+		c.ended <- r.failure(ctx, args, err, firstOf(said))
 	}()
 	return c, nil
+}
+
+// temporary returns a file that has no name.
+func temporary() (*os.File, error) {
+	f, err := os.CreateTemp("", "pawl-git-*")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+// firstOf returns the first 4 kB of a file, which it closes.
+func firstOf(f *os.File) string {
+	defer f.Close()
+	text := make([]byte, 4096)
+	n, _ := f.ReadAt(text, 0)
+	return string(text[:n])
+}
+
+// lives reports whether the process can answer: one that has ended has closed its answers.
+func (c *conversation) lives() bool {
+	if c.pipe.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return true // whether it answers shows whether it lives
+	}
+	_, err := c.answers.Peek(1)
+	return errors.Is(err, os.ErrDeadlineExceeded) && c.pipe.SetReadDeadline(time.Time{}) == nil
 }
 
 // end ends the process and returns how it went.
 func (c *conversation) end() error {
 	_ = c.requests.Close()
 	_ = c.pipe.Close() // after a broken answer git may still be writing
+	close(c.over)
 	return <-c.ended
 }
 
@@ -103,12 +145,10 @@ func (k *Resident) take(args []string) (*resting, error) {
 	k.mu.Unlock()
 	if p != nil {
 		p.timer.Stop()
-		select {
-		case <-p.ended: // somebody killed it
-			_, _ = p.requests.Close(), p.pipe.Close()
-		default:
+		if p.lives() {
 			return p, nil
 		}
+		_ = p.end() // somebody killed it
 	}
 	ctx, kill := context.WithCancelCause(context.Background())
 	c, err := k.repo.start(ctx, func() { kill(nil) }, args...)
