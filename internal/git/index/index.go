@@ -205,12 +205,16 @@ func (f *folder) inOrder(see func(*file, *folder) error) error {
 	return nil
 }
 
-// sort sorts what was read in the order of git's trees by names alone.
-func (f *folder) sort() {
+// sort sorts what was read in the order of git's trees by names alone. It reports whether
+// no name is that of both a file and a folder.
+func (f *folder) sort() bool {
 	slices.SortFunc(f.folders, func(a, b *folder) int { return cmp.Compare(a.name, b.name) })
 	for _, below := range f.folders {
-		below.sort()
+		if _, isFile := f.seekFile(below.name); isFile || !below.sort() {
+			return false
+		}
 	}
+	return true
 }
 
 // join is a path below a folder.
