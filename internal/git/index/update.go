@@ -72,6 +72,7 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 		return Tree{}, err
 	}
 	x.looked, x.given = true, o.Rules
+	x.rules, x.unsettled = l.rules.String(), l.unsettled // with those of new folders
 	return x.trees(store, o)
 }
 
