@@ -57,6 +57,8 @@ type Index struct {
 	root *folder
 	// apart is the folder at [Options.Apart], which root does not have; nil = there is none.
 	apart *folder
+	// full is root with what is apart, if the last update was about both, and root if not.
+	full *folder
 	// looked reports that what follows is known from a look at the whole folder.
 	looked     bool
 	attributes map[string]attributes // what the .gitattributes files say, by their paths
