@@ -55,7 +55,7 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 	}
 	defer top.close()
 	l := newLook(x, top, o)
-	if o.Only != "" && x.looked && x.given == o.Rules && !special(o.Only) {
+	if isPath(o.Only) && x.looked && x.given == o.Rules && !special(o.Only) {
 		err = l.one(o.Only)
 	} else {
 		err = l.everything(ctx)
