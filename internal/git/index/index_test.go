@@ -232,7 +232,7 @@ func (r *repository) fsck(trees ...string) {
 func TestRandomTrees(t *testing.T) {
 	worlds := 220
 	if testing.Short() {
-		worlds = 60
+		worlds = 40
 	}
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
