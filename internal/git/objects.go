@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -196,4 +197,16 @@ func (o *Objects) Tree(name string) ([]Entry, error) {
 		rest = rest[end+1+raw:]
 	}
 	return entries, nil
+}
+
+// Missing returns those of some objects that the repository does not have.
+func (r Repo) Missing(ctx context.Context, hashes []string) ([]string, error) {
+	out, err := r.output(ctx, strings.NewReader(strings.Join(hashes, "\n")+"\n"), "cat-file", "--batch-check")
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if hash, ok := strings.CutSuffix(line, " missing\n"); ok {
+			missing = append(missing, hash)
+		}
+	}
+	return missing, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,7 @@ const (
 	stageBits   = 0x3000
 	flagBits    = 0x8000 | 0x4000 // assume unchanged; more flags follow
 	treesHeader = "TREE"
+	emptyFile   = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" // the hash of a file without content
 )
 
 // errDamaged means that an index file ends too early or has something that it cannot have.
@@ -41,7 +43,9 @@ func Read(data []byte, written time.Time) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.root.sort()
+	if !x.root.sort() {
+		return nil, &Unsupported{Reason: ReasonVersion, Err: errDamaged}
+	}
 	return x, x.readExtensions(rest)
 }
 
@@ -58,6 +62,7 @@ func checked(data []byte) ([]byte, bool) {
 // readEntries reads the entries, which are sorted by their paths, and returns what follows.
 func (x *Index) readEntries(rest []byte, count uint32, written moment) ([]byte, error) {
 	damaged := &Unsupported{Reason: ReasonVersion, Err: errDamaged}
+	last := ""
 	for range count {
 		if len(rest) < entrySize {
 			return nil, damaged
@@ -71,6 +76,10 @@ func (x *Index) readEntries(rest []byte, count uint32, written moment) ([]byte, 
 		if flags&(stageBits|flagBits) != 0 {
 			return nil, &Unsupported{Reason: ReasonState, Path: path}
 		}
+		if path <= last || !isPath(path) {
+			return nil, damaged
+		}
+		last = path
 		e := file{mode: mode(binary.BigEndian.Uint32(rest[24:])), stat: readStat(rest), hash: hash(rest[statSize : statSize+20])}
 		switch e.mode {
 		case modeFile, modeExecutable, modeSymlink:
@@ -79,7 +88,8 @@ func (x *Index) readEntries(rest []byte, count uint32, written moment) ([]byte, 
 		default:
 			return nil, damaged
 		}
-		e.racy = !e.stat.settled(written)
+		// A file that was not settled has the size 0, but may really be empty by now.
+		e.racy = !e.stat.settled(written) || e.stat.size == 0 && e.hash.String() != emptyFile
 		x.root.append(path, e)
 		size := (entrySize + end + 8) &^ 7 // at least one NUL
 		if len(rest) < size {
@@ -88,6 +98,16 @@ func (x *Index) readEntries(rest []byte, count uint32, written moment) ([]byte, 
 		rest = rest[size:]
 	}
 	return rest, nil
+}
+
+// isPath reports whether a path is one that an index can have.
+func isPath(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." || part == ".git" {
+			return false
+		}
+	}
+	return len(path) < maxPath
 }
 
 // append adds a file whose path is behind all others.
@@ -127,7 +147,7 @@ func (x *Index) readExtensions(rest []byte) error {
 		}
 		switch {
 		case name == treesHeader:
-			if _, err := x.root.readTrees(rest[:size]); err != nil {
+			if _, err := x.root.readTrees(rest[:size], 0); err != nil {
 				return err
 			}
 		case name[0] < 'A' || name[0] > 'Z':
@@ -140,15 +160,15 @@ func (x *Index) readExtensions(rest []byte) error {
 
 // readTrees reads the known trees of a folder and of those below it: a name and NUL, how many
 // entries the tree has, -1 if it is not known, how many of the folders in it follow, and the
-// hash of a known tree.
-func (f *folder) readTrees(rest []byte) ([]byte, error) {
+// hash of a known tree. Paths have fewer than maxPath folders.
+func (f *folder) readTrees(rest []byte, depth int) ([]byte, error) {
 	damaged := &Unsupported{Reason: ReasonVersion, Err: errDamaged}
 	_, rest, named := bytes.Cut(rest, []byte{0})
 	line, rest, ended := bytes.Cut(rest, []byte{'\n'})
 	first, second, two := bytes.Cut(line, []byte{' '})
 	entries, err := strconv.Atoi(string(first))
 	below, err2 := strconv.Atoi(string(second))
-	if !named || !ended || !two || err != nil || err2 != nil {
+	if !named || !ended || !two || err != nil || err2 != nil || depth > maxPath {
 		return nil, damaged
 	}
 	if entries >= 0 {
@@ -170,7 +190,7 @@ func (f *folder) readTrees(rest []byte) ([]byte, error) {
 		if !found {
 			return nil, damaged
 		}
-		if rest, err = at.readTrees(rest); err != nil {
+		if rest, err = at.readTrees(rest, depth+1); err != nil {
 			return nil, err
 		}
 	}

@@ -15,12 +15,6 @@ const (
 	kindFolder
 )
 
-// name is an entry of a folder.
-type name struct {
-	name string
-	kind kind
-}
-
 // info is what is known of a file before it is read.
 type info struct {
 	kind       kind

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"io"
 	"io/fs"
 	"os"
@@ -31,31 +30,13 @@ func (h *handle) close() { _ = h.file.Close() }
 
 func (h *handle) enter(name string) (*handle, error) { return openAt(h.fd, name) }
 
-// names lists the folder, sorted by names.
-func (h *handle) names() ([]name, error) {
-	entries, err := h.file.ReadDir(-1)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]name, len(entries))
-	for i, e := range entries {
-		names[i] = name{e.Name(), kindOf(e.Type())}
-	}
-	slices.SortFunc(names, func(a, b name) int { return cmp.Compare(a.name, b.name) })
-	return names, nil
-}
-
-func kindOf(t fs.FileMode) kind {
-	switch t {
-	case 0:
-		return kindFile
-	case fs.ModeSymlink:
-		return kindLink
-	case fs.ModeDir:
-		return kindFolder
-	default:
-		return kindOther
-	}
+// names lists the folder, sorted. It does not read the kinds of the entries, which some file
+// systems do not tell: [os.File.ReadDir] would look for them by path and leave out what it
+// does not find.
+func (h *handle) names() ([]string, error) {
+	names, err := h.file.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
 }
 
 func (h *handle) stat(name string) (info, error) {

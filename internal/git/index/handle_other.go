@@ -15,6 +15,6 @@ func openFolder(string) (*handle, error) {
 
 func (h *handle) close()                                   {}
 func (h *handle) enter(string) (*handle, error)            { return nil, errSystem }
-func (h *handle) names() ([]name, error)                   { return nil, errSystem }
+func (h *handle) names() ([]string, error)                 { return nil, errSystem }
 func (h *handle) stat(string) (info, error)                { return info{}, errSystem }
 func (h *handle) read(string, int64) ([]byte, info, error) { return nil, info{}, errSystem }

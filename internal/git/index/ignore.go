@@ -58,10 +58,13 @@ func (l *look) inside(ctx context.Context, at string) ([]candidate, error) {
 	if err != nil {
 		return nil, unreadable(at, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	before := l.unknown
 	l.unknown = nil
 	for _, n := range names {
-		if err := l.entry(ctx, d, n, join(at, n.name), nil, nil); err != nil {
+		if err := l.entry(ctx, d, n, join(at, n), nil, nil); err != nil {
 			return nil, err
 		}
 	}

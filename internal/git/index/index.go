@@ -57,6 +57,8 @@ type Index struct {
 	root *folder
 	// apart is the folder at [Options.Apart], which root does not have; nil = there is none.
 	apart *folder
+	// full is root with what is apart, if the last update was about both, and root if not.
+	full *folder
 	// looked reports that what follows is known from a look at the whole folder.
 	looked     bool
 	attributes map[string]attributes // what the .gitattributes files say, by their paths
@@ -205,12 +207,16 @@ func (f *folder) inOrder(see func(*file, *folder) error) error {
 	return nil
 }
 
-// sort sorts what was read in the order of git's trees by names alone.
-func (f *folder) sort() {
+// sort sorts what was read in the order of git's trees by names alone. It reports whether
+// no name is that of both a file and a folder.
+func (f *folder) sort() bool {
 	slices.SortFunc(f.folders, func(a, b *folder) int { return cmp.Compare(a.name, b.name) })
 	for _, below := range f.folders {
-		below.sort()
+		if _, isFile := f.seekFile(below.name); isFile || !below.sort() {
+			return false
+		}
 	}
+	return true
 }
 
 // join is a path below a folder.

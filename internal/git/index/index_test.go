@@ -20,7 +20,7 @@ import (
 // apart is a folder that is kept beside the index.
 const apart = pawl.TasksFolder
 
-// bench is a repository with a folder that both git and an index record.
+// repository is one with a folder that both git and an index record.
 type repository struct {
 	t      testing.TB
 	repo   git.Repo // with an index that only git uses
@@ -232,7 +232,7 @@ func (r *repository) fsck(trees ...string) {
 func TestRandomTrees(t *testing.T) {
 	worlds := 220
 	if testing.Short() {
-		worlds = 60
+		worlds = 40
 	}
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

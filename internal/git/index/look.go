@@ -16,6 +16,9 @@ const (
 	attributesFile = ".gitattributes"
 )
 
+// maxPath is the length from which on the system takes no path, so git records none.
+const maxPath = 4096
+
 // special reports whether a path is that of a file that git itself reads.
 func special(at string) bool {
 	name := path.Base(at)
@@ -66,7 +69,6 @@ func (l *look) everything(ctx context.Context) error {
 	if l.o.WithApart && !l.apart {
 		l.x.apart = nil
 	}
-	l.x.rules, l.x.unsettled = l.rules.String(), l.unsettled
 	for at, a := range l.x.attributes {
 		if _, still := l.attributes[at]; !still && a.effect != 0 {
 			return &Unsupported{Reason: ReasonAttributes, Path: at}
@@ -87,23 +89,23 @@ func (l *look) folder(ctx context.Context, d *handle, f *folder, at string) erro
 	}
 	i, j := 0, 0
 	for _, n := range names {
-		for ; i < len(f.files) && f.files[i].name < n.name; i++ {
+		for ; i < len(f.files) && f.files[i].name < n; i++ {
 			l.gone = append(l.gone, join(at, f.files[i].name))
 		}
-		for ; j < len(f.folders) && f.folders[j].name < n.name; j++ {
+		for ; j < len(f.folders) && f.folders[j].name < n; j++ {
 			l.gone = append(l.gone, join(at, f.folders[j].name))
 		}
 		var was *file
 		var below *folder
-		if i < len(f.files) && f.files[i].name == n.name {
+		if i < len(f.files) && f.files[i].name == n {
 			was = &f.files[i]
 			i++
 		}
-		if j < len(f.folders) && f.folders[j].name == n.name {
+		if j < len(f.folders) && f.folders[j].name == n {
 			below = f.folders[j]
 			j++
 		}
-		if err := l.entry(ctx, d, n, join(at, n.name), was, below); err != nil {
+		if err := l.entry(ctx, d, n, join(at, n), was, below); err != nil {
 			return err
 		}
 	}
@@ -117,39 +119,43 @@ func (l *look) folder(ctx context.Context, d *handle, f *folder, at string) erro
 }
 
 // entry compares an entry of a folder with what the index has in its place.
-func (l *look) entry(ctx context.Context, d *handle, n name, at string, was *file, below *folder) error {
+func (l *look) entry(ctx context.Context, d *handle, name, at string, was *file, below *folder) error {
 	switch {
-	case at == ".git":
+	case at == ".git", at == l.o.Apart && !l.o.WithApart:
 		return nil
-	case n.name == ".git":
+	case name == ".git":
 		return &Unsupported{Reason: ReasonRepository, Path: at}
+	case len(at) >= maxPath:
+		return &Unsupported{Reason: ReasonName, Path: at[:100] + "..."}
+	}
+	in, err := d.stat(name)
+	if err != nil {
+		return unreadable(at, err)
+	}
+	switch isFolder := in.kind == kindFolder; {
 	case at == l.o.Apart:
-		if !l.o.WithApart {
-			return nil
-		}
-		if n.kind != kindFolder {
+		if !isFolder {
 			return &Unsupported{Reason: ReasonKind, Path: at}
 		}
 		if l.apart = true; l.x.apart == nil {
 			l.x.apart = &folder{}
 		}
-		return l.enter(ctx, d, n.name, l.x.apart, at)
-	case n.kind == kindFolder && below != nil:
-		return l.enter(ctx, d, n.name, below, at)
-	case n.kind == kindFolder && was == nil && isAbove(at, l.o.Apart):
-		return l.enter(ctx, d, n.name, &folder{}, at)
+		return l.enter(ctx, d, name, l.x.apart, at)
+	case isFolder && below != nil:
+		return l.enter(ctx, d, name, below, at)
+	case isFolder && was == nil && isAbove(at, l.o.Apart):
+		return l.enter(ctx, d, name, &folder{}, at)
+	case isFolder:
+		if was != nil {
+			l.gone = append(l.gone, at)
+		}
+		l.unknown = append(l.unknown, candidate{path: at, info: in})
+		return nil
 	}
 	if below != nil {
 		l.gone = append(l.gone, at)
 	}
-	if n.kind == kindFolder {
-		if was != nil {
-			l.gone = append(l.gone, at)
-		}
-		l.unknown = append(l.unknown, candidate{path: at, info: info{kind: kindFolder}})
-		return nil
-	}
-	return l.file(d, n.name, at, was)
+	return l.file(d, name, at, was, in)
 }
 
 // isAbove reports whether a path is below a folder.
@@ -169,14 +175,7 @@ func (l *look) enter(ctx context.Context, d *handle, name string, f *folder, at 
 }
 
 // file compares a file with what the index has in its place.
-func (l *look) file(d *handle, name, at string, was *file) error {
-	in, err := d.stat(name)
-	if err == nil && in.kind == kindFolder {
-		err = errReplaced
-	}
-	if err != nil {
-		return unreadable(at, err)
-	}
+func (l *look) file(d *handle, name, at string, was *file, in info) error {
 	if err := l.note(d, name, at, in); err != nil {
 		return err
 	}
@@ -255,7 +254,14 @@ func (l *look) one(at string) error {
 			return unreadable(at, errReplaced)
 		}
 	}
-	return l.file(d, name, at, was)
+	in, err := d.stat(name)
+	if err == nil && in.kind == kindFolder {
+		err = errReplaced
+	}
+	if err != nil {
+		return unreadable(at, err)
+	}
+	return l.file(d, name, at, was, in)
 }
 
 // measure refuses what git may refuse or treat in its own way, and what exceeds the limits.

@@ -55,7 +55,7 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 	}
 	defer top.close()
 	l := newLook(x, top, o)
-	if o.Only != "" && x.looked && x.given == o.Rules && !special(o.Only) {
+	if isPath(o.Only) && x.looked && x.given == o.Rules && !special(o.Only) {
 		err = l.one(o.Only)
 	} else {
 		err = l.everything(ctx)
@@ -72,6 +72,7 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 		return Tree{}, err
 	}
 	x.looked, x.given = true, o.Rules
+	x.rules, x.unsettled = l.rules.String(), l.unsettled // with those of new folders
 	return x.trees(store, o)
 }
 
@@ -80,10 +81,11 @@ func (x *Index) trees(store Store, o Options) (t Tree, err error) {
 	if t.Hash, err = x.root.store(store); err != nil {
 		return Tree{}, err
 	}
-	t.Full = t.Hash
+	x.full = x.root
 	if o.WithApart && x.HasApart() {
-		t.Full, err = x.root.with(o.Apart, x.apart).store(store)
+		x.full = x.root.with(o.Apart, x.apart)
 	}
+	t.Full, err = x.full.store(store)
 	return t, err
 }
 
@@ -167,17 +169,17 @@ func (x *Index) above(o Options, path string) (*folder, string) {
 // HasApart reports whether there are files in the folder that is apart.
 func (x *Index) HasApart() bool { return x.apart != nil && len(x.apart.files)+len(x.apart.folders) > 0 }
 
-// Compare calls missing with each object that the tree of a commit does not have at the same
-// path, and returns how many files the commit does not have at all. Entries returns those of
-// a tree.
-func (x *Index) Compare(tree string, entries func(tree string) ([]git.Entry, error), missing func(hash string) error) (added int, err error) {
-	if x.root.tree.String() == tree {
+// Compare calls missing with each object of the last update's [Tree.Full] that the tree of a
+// commit does not have at the same path, and returns how many files the commit does not have
+// at all. Entries returns those of a tree.
+func (x *Index) Compare(tree string, entries func(tree string) ([]git.Entry, error), missing func(hash string)) (added int, err error) {
+	if x.full.tree.String() == tree {
 		return 0, nil
 	}
-	return x.root.compare(tree, entries, missing)
+	return x.full.compare(tree, entries, missing)
 }
 
-func (f *folder) compare(tree string, entries func(string) ([]git.Entry, error), missing func(string) error) (added int, err error) {
+func (f *folder) compare(tree string, entries func(string) ([]git.Entry, error), missing func(string)) (added int, err error) {
 	have := map[string]git.Entry{}
 	if tree != "" {
 		list, err := entries(tree)
@@ -188,18 +190,14 @@ func (f *folder) compare(tree string, entries func(string) ([]git.Entry, error),
 			have[e.Name] = e
 		}
 	}
-	if err := missing(f.tree.String()); err != nil {
-		return 0, err
-	}
+	missing(f.tree.String())
 	for _, e := range f.files {
 		old, there := have[e.name]
 		if !there || old.Mode == git.ModeTree {
 			added++
 		}
 		if sum := e.hash.String(); old.Hash != sum {
-			if err := missing(sum); err != nil {
-				return added, err
-			}
+			missing(sum)
 		}
 	}
 	for _, below := range f.folders {

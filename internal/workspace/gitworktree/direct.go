@@ -3,6 +3,7 @@ package gitworktree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -147,7 +148,8 @@ func (w *worktree) rules() (string, error) {
 // compare makes sure that everything that the worktree's commit lacks is in the repository,
 // and that it is not too much.
 func (w *worktree) compare(ctx context.Context, m *memory, put *staging) error {
-	return w.s.reading(ctx, func(objects *git.Objects) error {
+	var elsewhere []string // objects that are no files of their own, but may be in packs
+	err := w.s.reading(ctx, func(objects *git.Objects) error {
 		if m.commit != w.at() {
 			m.commit, m.trees = w.at(), map[string][]git.Entry{}
 		}
@@ -164,12 +166,10 @@ func (w *worktree) compare(ctx context.Context, m *memory, put *staging) error {
 				m.trees[tree] = entries
 			}
 			return entries, nil
-		}, func(hash string) error {
-			if put.has(hash) {
-				return nil
+		}, func(hash string) {
+			if !put.has(hash) {
+				elsewhere = append(elsewhere, hash)
 			}
-			_, err := objects.GetSmall(hash, 0)
-			return err
 		})
 		if errors.Is(err, git.ErrMissing) {
 			return &index.Unsupported{Reason: index.ReasonMissing, Err: err}
@@ -179,6 +179,15 @@ func (w *worktree) compare(ctx context.Context, m *memory, put *staging) error {
 		}
 		return err
 	})
+	if err != nil || len(elsewhere) == 0 {
+		return err
+	}
+	// A git process that stays may still read packs that are gone.
+	missing, err := w.s.user.Missing(ctx, elsewhere)
+	if err == nil && len(missing) > 0 {
+		err = &index.Unsupported{Reason: index.ReasonMissing, Err: fmt.Errorf("object %s: %w", missing[0], git.ErrMissing)}
+	}
+	return explain("look for objects", err)
 }
 
 // remember writes what this process knows to the worktree's index file, for git, and returns
