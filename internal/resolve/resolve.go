@@ -14,13 +14,13 @@
 package resolve
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // Task is a task that is known.
@@ -193,7 +193,7 @@ func reference(message string, rest []string) []string {
 // calls are words for a task.
 var calls = set("task job work thing stuff run")
 
-var fullID = regexp.MustCompile(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
+var fullID = pattern.Of(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
 
 // Near returns the tasks that may have been meant by a full id which is not known: those
 // with its number, then those with words of its slug, the likeliest first.
@@ -229,8 +229,8 @@ func named(message string, tasks []Task) (out []Task) {
 }
 
 var (
-	numbered = regexp.MustCompile(`(?i)(?:\btask\s+(?:no\.?\s+|nr\.?\s+|number\s+)?#?|#)([0-9]{1,9})\b`)
-	padded   = regexp.MustCompile(`(?:^|\s)([0-9]{3,9})(?:[\s,.;:!?]|$)`)
+	numbered = pattern.Of(`(?i)(?:\btask\s+(?:no\.?\s+|nr\.?\s+|number\s+)?#?|#)([0-9]{1,9})\b`)
+	padded   = pattern.Of(`(?:^|\s)([0-9]{3,9})(?:[\s,.;:!?]|$)`)
 )
 
 // number is the number of the task that a message names, as in "task 2", "#2" and
