@@ -241,9 +241,9 @@ func TestIgnoredTasks(t *testing.T) {
 			t.Parallel()
 			r := newRepository(t, map[string]string{".gitignore": rule + "\n", "a": "a\n"})
 			w := r.open(t, nil)
-			state := workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
+			workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
 			head := mustRecord(t, w, recording(r.base(t), "plan.md", "The plan.\n"))
-			state = workspacetest.MustReset(t, w, runName, head, runSalvage)
+			state := workspacetest.MustReset(t, w, runName, head, runSalvage)
 			workspacetest.MustWrite(t, state.Dir, "b", "b\n")
 			if now := workspacetest.MustTree(t, w, runName); now == state.Tree {
 				t.Error("the new file is not recorded")
