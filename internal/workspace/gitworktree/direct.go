@@ -80,7 +80,7 @@ func (w *worktree) recordDirectly(ctx context.Context, all bool, only string) (r
 	if err != nil {
 		return r, full, err
 	}
-	w.s.recorded("")
+	_ = w.s.recorded("")
 	m.newer = true
 	w.memory, w.listed = m, m.index.Len()
 	return record{tree: found.Hash, index: w.index()}, record{tree: found.Full, index: w.index()}, nil

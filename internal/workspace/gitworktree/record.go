@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -71,8 +72,11 @@ func (w *worktree) leave(ctx context.Context, err error) error {
 	if !ok {
 		return explain("record worktree "+w.name, err)
 	}
-	w.s.log.DebugContext(ctx, "a recording is left to git", "worktree", w.name, "because", u)
-	w.s.recorded(u.Reason)
+	level := slog.LevelDebug
+	if w.s.recorded(u.Reason) == 1 { // the counter tells of further ones
+		level = slog.LevelInfo
+	}
+	w.s.log.Log(ctx, level, "git records a worktree, which takes longer", "worktree", w.name, "reason", u.Reason, "because", u)
 	return nil
 }
 

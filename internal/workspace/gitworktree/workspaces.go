@@ -149,8 +149,12 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 // restAfter is how long a git process waits for the next call.
 const restAfter = 5 * time.Second
 
-// Rest ends the git processes that wait for calls. The next call starts them again.
+// Rest ends the git processes that wait for calls, and logs how worktrees were recorded. The
+// next call starts them again.
 func (s *Workspaces) Rest() {
+	if r := s.Recordings(); r.Here > 0 || len(r.ByGit) > 0 {
+		s.log.Info("worktrees were recorded", "in_this_process", r.Here, "by_git", r.ByGit)
+	}
 	if err := s.resident.Close(); err != nil { // somebody killed one
 		s.log.Debug("a git process that waited for calls did not end well", "because", err)
 	}
@@ -174,18 +178,20 @@ func (s *Workspaces) Recordings() Recordings {
 	return Recordings{s.recordings.Here, maps.Clone(s.recordings.ByGit)}
 }
 
-// recorded counts a recording; no reason means that it was made in this process.
-func (s *Workspaces) recorded(why index.Reason) {
+// recorded counts a recording and returns how many there were like it; no reason means that
+// it was made in this process.
+func (s *Workspaces) recorded(why index.Reason) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if why == "" {
 		s.recordings.Here++
-		return
+		return s.recordings.Here
 	}
 	if s.recordings.ByGit == nil {
 		s.recordings.ByGit = map[index.Reason]int{}
 	}
 	s.recordings.ByGit[why]++
+	return s.recordings.ByGit[why]
 }
 
 // prepare makes our own repository and lets it borrow the user's objects.
