@@ -1,7 +1,7 @@
 // Package server offers a [pawl.Service], or those of a daemon, over HTTP and JSON.
 //
 // What can be asked is the list in [operations]; the OpenAPI description is made of
-// it ([OpenAPI], docs/openapi.json), and docs/api.md shows it in use. A process that
+// it by the tests ([OpenAPI], docs/openapi.json), and docs/api.md shows it in use. A process that
 // has one project serves it under /v1, a daemon each of its projects under
 // /v1/projects/{project}.
 //
@@ -31,7 +31,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"pawl"
@@ -60,7 +59,7 @@ func Handler(s pawl.Service) http.Handler {
 }
 
 func newHandler(alone pawl.Service, d *Daemon, feed *message.Feed) *handler {
-	return &handler{alone: alone, d: d, feed: feed, description: sync.OnceValues(func() ([]byte, error) { return describe(d != nil) })}
+	return &handler{alone: alone, d: d, feed: feed}
 }
 
 // projects are those that are served.
@@ -85,9 +84,6 @@ type handler struct {
 	once  once
 	feeds feeds
 	feed  *message.Feed
-	// description is made when it is first asked for: that takes some milliseconds,
-	// which nothing else is to wait for.
-	description func() ([]byte, error)
 }
 
 // face is the handler of requests that come from a face.
