@@ -61,3 +61,26 @@ func TestPrunedBetweenRecordings(t *testing.T) {
 	workspacetest.MustCommit(t, f, next(f.Base, info.Commit, "2"))
 	r.git(t, "fsck", "--strict", "--no-dangling")
 }
+
+// What was recorded before a pattern excluded it stays recorded in the next process, and what was
+// removed does not come back.
+func TestIgnoredAfterwards(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t, map[string]string{"README": "A project.\n", "old.o": "old\n"})
+	f := r.fixture(t)
+	dir := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Dir
+	workspacetest.MustWrite(t, dir, "new.o", "new\n")
+	workspacetest.MustRemove(t, dir, "old.o")
+	workspacetest.MustTree(t, f, runName)
+	workspacetest.MustWrite(t, dir, ".gitignore", "*.o\n")
+	workspacetest.MustTree(t, f, runName)
+	workspacetest.MustWrite(t, dir, "old.o", "ignored now\n")
+	tree := workspacetest.MustTree(t, f, runName)
+	f.Workspaces = f.Restart(t)
+	if again := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Tree; again != tree {
+		t.Errorf("the next process records %s, want %s", again, tree)
+	}
+	if files := r.git(t, "ls-tree", "--name-only", string(tree)); files != ".gitignore\nREADME\nnew.o" {
+		t.Errorf("the tree has\n%s", files)
+	}
+}
