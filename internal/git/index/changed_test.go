@@ -332,6 +332,13 @@ func TestRacyFiles(t *testing.T) {
 			r.wantSame(x)
 		}
 	}
+	for i := range 50 { // dated back in one tick
+		r.write("a", fmt.Sprintf("b%03d", i), 0o644)
+		date(time.Unix(1_000_000_000, 0))
+		if tree, reason := r.update(x); reason != "" || tree.Hash != r.blobTree(fmt.Sprintf("b%03d", i)) {
+			t.Fatalf("change %d, dated back: the index found %q (%q)", i, tree.Hash, reason)
+		}
+	}
 	past, future := time.Unix(1_000_000_000, 0), time.Now().Add(24*time.Hour)
 	for i, when := range []time.Time{past, past, future, future, time.Unix(-5, 0), time.Unix(-5, 0), time.Unix(1<<33, 5), time.Unix(1<<33, 5)} {
 		r.write("a", fmt.Sprintf("t%03d", i), 0o644)

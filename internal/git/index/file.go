@@ -147,7 +147,11 @@ func (x *Index) readExtensions(rest []byte) error {
 		}
 		switch {
 		case name == treesHeader:
-			if _, err := x.root.readTrees(rest[:size], 0); err != nil {
+			left, err := x.root.readTrees(rest[:size], 0)
+			if err == nil && len(left) > 0 {
+				err = &Unsupported{Reason: ReasonVersion, Err: errDamaged}
+			}
+			if err != nil {
 				return err
 			}
 		case name[0] < 'A' || name[0] > 'Z':

@@ -281,6 +281,19 @@ func TestEncode(t *testing.T) {
 	if n := r.load().Len(); n != x.Len() {
 		t.Errorf("%d files are read, want %d", n, x.Len())
 	}
+	data, _ := r.file()
+	racy, err := index.Read(data, time.Unix(1, 0))
+	if err == nil {
+		err = os.WriteFile(r.repo.Index, racy.Encode(false, apart), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(listed()) {
+		if _, size, found := strings.Cut(line, "size: "); found && !strings.HasPrefix(size, "0\t") {
+			t.Errorf("a file that may change unseen has %q", line)
+		}
+	}
 	for _, all := range []bool{false, true} {
 		ours(all)
 		tree := map[bool]string{false: tree.Hash, true: tree.Full}[all]
@@ -291,6 +304,36 @@ func TestEncode(t *testing.T) {
 		}
 		if got, err := r.repo.WriteTree(t.Context()); err != nil || got != tree {
 			t.Errorf("git writes the tree %s, %v; want %s", got, err, tree)
+		}
+	}
+}
+
+// A known tree with another number of files is not that of the folder.
+func TestTreesOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.write("a", "a\n", 0o644)
+	want := r.recorded(false)
+	theirs, _ := r.file()
+	for _, count := range []string{"2", "0", "-1", "1"} {
+		data := rewrite(theirs, func(b []byte) []byte {
+			b = b[:bytes.Index(b, []byte("TREE"))]
+			known := "\x00" + count + " 0\n" + strings.Repeat("x", 20)
+			return append(append(append(b, "TREE"...), 0, 0, 0, byte(len(known))), known...)
+		})
+		x, err := index.Read(data, time.Now())
+		if count == "-1" {
+			if err == nil {
+				t.Error("a hash of no tree was read")
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, reason := r.update(x)
+		if reason != "" || (tree.Hash == want) == (count == "1") { // the last one is believed
+			t.Errorf("with the tree of %s files the index found %s (%q)", count, tree.Hash, reason)
 		}
 	}
 }

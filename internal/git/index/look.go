@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"pawl/internal/git"
@@ -324,6 +325,12 @@ func (l *look) take(ctx context.Context, store Store) error {
 		l.x.put(l.o, at, f)
 	}
 	return nil
+}
+
+// relists reports whether the index has gained or lost paths, but for what is apart.
+func (l *look) relists() bool {
+	isOurs := func(at string) bool { _, apart := cutFolder(at, l.o.Apart); return !apart }
+	return slices.ContainsFunc(l.gone, isOurs) || slices.ContainsFunc(l.unknown, func(c candidate) bool { return isOurs(c.path) })
 }
 
 // read reads a file and stores its content.

@@ -44,6 +44,9 @@ type Tree struct {
 	// Hash is the tree of the folder, without what is apart. Full is with it where
 	// [Options.WithApart] was set, and the same as Hash where it was not.
 	Hash, Full string
+	// Relisted reports that the index has gained or lost paths. It decides which paths may be
+	// ignored, so whoever reads the folder after a crash must know.
+	Relisted bool
 }
 
 // Update brings the index up to a folder and stores the objects that are new. An
@@ -73,7 +76,9 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 	}
 	x.looked, x.given = true, o.Rules
 	x.rules, x.unsettled = l.rules.String(), l.unsettled // with those of new folders
-	return x.trees(store, o)
+	t, err := x.trees(store, o)
+	t.Relisted = l.relists()
+	return t, err
 }
 
 // trees stores the trees that are not known.

@@ -83,6 +83,12 @@ func (w *worktree) recordDirectly(ctx context.Context, all bool, only string) (r
 	_ = w.s.recorded("")
 	m.newer = true
 	w.memory, w.listed = m, m.index.Len()
+	if found.Relisted {
+		if _, err := w.remember(false); err != nil {
+			w.memory = nil
+			return r, full, err
+		}
+	}
 	return record{tree: found.Hash, index: w.index()}, record{tree: found.Full, index: w.index()}, nil
 }
 

@@ -500,7 +500,7 @@ func TestKilledWhileItRecords(t *testing.T) {
 					t.Error("git did its work to the end, or lives")
 				}
 			}
-			for _, pid := range gitsOf(t, dir) {
+			for _, pid := range gitsOf(t, "GIT_WORK_TREE="+dir) {
 				t.Errorf("git lives on as process %d", pid)
 			}
 			// F-66: on a slow machine git may be killed before it has removed its lock. The next
@@ -562,7 +562,7 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	}
 	killed := <-ended != nil
 	late := time.After(time.Minute)
-	for len(gitsOf(t, filepath.Join(r.state, "worktrees", runName))) > 0 {
+	for len(gitsOf(t, "GIT_WORK_TREE="+filepath.Join(r.state, "worktrees", runName))) > 0 {
 		select {
 		case <-late:
 			return false
@@ -572,8 +572,8 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	return killed && index() == before
 }
 
-// gitsOf are the processes that work on a worktree.
-func gitsOf(t *testing.T, dir string) []int {
+// gitsOf returns the processes that have a setting in their environment.
+func gitsOf(t *testing.T, setting string) []int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -582,7 +582,7 @@ func gitsOf(t *testing.T, dir string) []int {
 	var pids []int
 	for _, at := range all {
 		environ, err := os.ReadFile(at)
-		if err != nil || !strings.Contains(string(environ), "GIT_WORK_TREE="+dir+"\x00") {
+		if err != nil || !strings.Contains(string(environ), setting+"\x00") {
 			continue // it has ended, or is somebody else's
 		}
 		var pid int
