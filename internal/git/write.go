@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pjbgf/sha1cd"
 )
@@ -68,7 +69,7 @@ func NewTree(entries []Entry) (Object, error) {
 // may write the name or the address in another way.
 func (r Repo) NewCommit(tree string, parents []string, message string, at time.Time) (Object, bool, error) {
 	name, email := r.Command.identity()
-	if crude(name) || crude(email) || strings.ContainsRune(message, 0) {
+	if crude(name) || crude(email) || mended(name+email+message) {
 		return Object{}, false, nil
 	}
 	var b strings.Builder
@@ -82,6 +83,14 @@ func (r Repo) NewCommit(tree string, parents []string, message string, at time.T
 	b.WriteString("\n" + message)
 	o, err := NewObject("commit", []byte(b.String()))
 	return o, true, err
+}
+
+// mended reports whether a commit's text has something that git refuses or writes in another
+// way: NUL, what is no UTF-8, and the code points that are no characters.
+func mended(text string) bool {
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return r == 0 || r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF
+	})
 }
 
 // crude reports whether a name or an address has something that git leaves out.
