@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // RunID names a run within its project: the task's number and slug, such as
@@ -22,10 +23,11 @@ func RunOf(task string, n int) RunID {
 	return RunID(fmt.Sprintf("%s-r%d", task, n))
 }
 
-var runID = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
+// runID is compiled when it is first used, not when the program starts.
+var runID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // Valid reports whether the id has the form that ids of runs have.
-func (r RunID) Valid() bool { return runID.MatchString(string(r)) }
+func (r RunID) Valid() bool { return runID().MatchString(string(r)) }
 
 // Task returns the full id of the task that the run works on, NNN-slug, and which of
 // the task's runs it is, from 1.

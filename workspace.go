@@ -32,8 +32,9 @@ type Workspaces interface {
 	// Open makes the worktree of a loop, or finds the one there is, and its branch.
 	Open(ctx context.Context, spec WorkspaceSpec) (WorkspaceState, error)
 	// Tree records the worktree's present content as a git tree. What .gitignore
-	// names is not part of it, nor is .pawl/tasks.
-	Tree(ctx context.Context, name string) (Recording, error)
+	// names is not part of it, nor is .pawl/tasks. If paths are given, no other file can
+	// have changed since the worktree was last recorded, so that no other is looked at.
+	Tree(ctx context.Context, name string, wrote ...string) (Recording, error)
 	// FileAt returns a file's content in a recorded tree; nil when it is not there.
 	// It takes a commit's hash too and then reads the commit's whole tree.
 	FileAt(ctx context.Context, tree TreeHash, path string) ([]byte, error)

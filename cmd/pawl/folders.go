@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/document/taskfolder"
@@ -40,18 +41,22 @@ func keep(ctx context.Context, dir string, p project.Project) (tasks map[string]
 		return nil, err
 	}
 	k := keeping{repo: git.Repo{Command: command, Dir: p.Repo.GitDir}, tasks: map[string]*kept{}}
-	if k.objects, err = k.repo.Objects(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, k.objects.Close()) }()
 	head, err := command.Discover(dir).Git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	commit := strings.TrimSpace(string(head))
-	if err != nil || commit == "" {
+	if err != nil {
 		commit = "" // no commit yet
-	} else if err := k.atHead(commit); err != nil {
-		return nil, err
 	}
-	return k.tasks, k.onBranches(ctx, commit)
+	reader := k.repo.Resident(time.Minute)
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	return k.tasks, reader.Objects(ctx, func(objects *git.Objects) error {
+		k.objects = objects
+		if commit != "" {
+			if err := k.atHead(commit); err != nil {
+				return err
+			}
+		}
+		return k.onBranches(ctx, commit)
+	})
 }
 
 func (k *keeping) atHead(commit string) error {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"pawl"
@@ -23,7 +22,6 @@ import (
 	"pawl/internal/egress"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
-	"pawl/internal/git"
 	"pawl/internal/governor"
 	"pawl/internal/instructions"
 	"pawl/internal/project"
@@ -47,6 +45,7 @@ type machine struct {
 	governor *governor.Governor
 	cache    int64 // how many bytes the trusted cache of a project may take
 	minFree  pawl.Bytes
+	locator  locator
 
 	probed chan struct{} // closed when what follows is known
 	box    *sandbox.Box
@@ -94,6 +93,7 @@ type opened struct {
 	owned
 	engine  *engine.Engine
 	folders *loopfolder.Keeper
+	spaces  *gitworktree.Workspaces
 	rooms   *room.Rooms
 	log     *sqlite.Log
 	file    *os.File
@@ -157,6 +157,7 @@ func (o *opened) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
 	defer cancel()
 	o.folders.Close(ctx)
+	o.spaces.Rest()
 	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
 }
 
@@ -206,6 +207,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	inspector := &gitworktree.Inspector{Files: spaces.Reader().Files, Known: m.locator.remembered}
 	lacks := func() string { return lacksSpace(m.minFree, p) }
 	e := engine.New(m.ofProject(name, engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
@@ -215,20 +217,18 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Timeouts:  m.timeouts(p),
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
-		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
+		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
+			return inspect(ctx, inspector, p, dir)
+		},
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
 		},
 		Instructions: func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error) {
-			command, err := git.Find(ctx)
-			if err != nil {
-				return pawl.Instructions{}, err
-			}
-			return instructions.Read(ctx, git.Repo{Command: command, Dir: p.Repo.GitDir}, commit, m.environs.redact)
+			return instructions.Read(ctx, spaces.Reader(), commit, m.environs.redact)
 		},
 		Pin:     spaces.Mark,
 		Merge:   spaces.Merge,
-		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, head(ctx, p)) },
+		Numbers: spaces.Numbers,
 		Told: func(r pawl.RunInfo) {
 			folders.Notice(r.ID, r.Status == pawl.StatusEnded || r.Status == pawl.StatusQuarantined)
 			if r.Status == pawl.StatusEnded {
@@ -239,7 +239,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			}
 		},
 	}))
-	o.engine, o.folders, o.rooms, o.log, o.file = e, folders, rooms, log, file
+	o.engine, o.folders, o.spaces, o.rooms, o.log, o.file = e, folders, spaces, rooms, log, file
 	o.owned = owned{service{e, e.Driven}, m, e, name}
 	return o, nil
 }
@@ -281,25 +281,12 @@ func (m *machine) forget(r runOf) {
 }
 
 // inspect looks at the repository of a project, from a work tree of it.
-func inspect(ctx context.Context, p project.Project, dir string) (pawl.Repository, error) {
-	repo, err := gitworktree.Inspect(ctx, nil, cmp.Or(dir, p.Repo.Root))
+func inspect(ctx context.Context, inspector *gitworktree.Inspector, p project.Project, dir string) (pawl.Repository, error) {
+	repo, err := inspector.Inspect(ctx, cmp.Or(dir, p.Repo.Root))
 	if err == nil && repo.GitDir != p.Repo.GitDir {
 		return repo, pawl.Errorf(pawl.CodeFolder, "%s is of another repository than %s", dir, p.Repo.Root)
 	}
 	return repo, err
-}
-
-// head is the commit that the repository's HEAD is on; empty when there is none.
-func head(ctx context.Context, p project.Project) pawl.CommitHash {
-	command, err := git.Find(ctx)
-	if err != nil {
-		return ""
-	}
-	out, err := git.Repo{Command: command, Dir: p.Repo.GitDir}.Git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil {
-		return ""
-	}
-	return pawl.CommitHash(strings.TrimSpace(string(out)))
 }
 
 // openLog is where the owner tells what is not a run's business.

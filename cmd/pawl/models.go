@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"pawl/internal/model/inventory"
 	"pawl/internal/model/openai"
 	"pawl/internal/model/script"
+	"pawl/internal/pattern"
 )
 
 // models makes the model of each provider once for a run, with what the run has of
@@ -346,7 +346,7 @@ func (m *machine) accounts(ctx context.Context, r runOf, choices []pawl.ModelCho
 }
 
 // harmless matches names of models that a user can put into a shell as they are.
-var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
+var harmless = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
 
 // localModels returns one model, as PROVIDER/NAME, of each local server that answers.
 func localModels(ctx context.Context, app *cli.App) []string {

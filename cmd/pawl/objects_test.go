@@ -34,6 +34,7 @@ func TestConfinedCommandsSeeOwnObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer spaces.Rest()
 	_, err = spaces.Open(t.Context(), pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: base})
 	if err != nil {
 		t.Fatal(err)

@@ -88,14 +88,21 @@ func openProject(ctx context.Context, app *cli.App, p project.Project, access cl
 	}
 }
 
-// find is the project at the app's folder. Only what may start a run has the
-// whole repository looked at.
+// find is the project at the app's folder. What may start a run has the whole repository
+// looked at, unless there is somebody who has the project and looks at it for each run.
 func find(ctx context.Context, app *cli.App, access cli.Access) (project.Project, error) {
 	repo, err := repositoryAt(ctx, app.Dir)
-	if err == nil && access != cli.Read {
-		repo, err = gitworktree.Inspect(ctx, nil, app.Dir)
-	}
 	if err != nil {
+		return project.Project{}, err
+	}
+	p, err := project.At(app.StateHome, repo)
+	if err != nil || access == cli.Read {
+		return p, err
+	}
+	if _, held, err := p.Holder(ctx); err == nil && held {
+		return p, nil
+	}
+	if repo, err = gitworktree.Inspect(ctx, nil, app.Dir); err != nil {
 		return project.Project{}, err
 	}
 	return project.At(app.StateHome, repo)

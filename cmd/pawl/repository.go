@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"pawl"
@@ -16,9 +17,71 @@ import (
 	"pawl/internal/project"
 )
 
-// locate finds the repository of a folder without looking at what is in it.
+// locator finds the repositories of folders for a process that is asked for the same ones again and
+// again. Use it from any goroutine; the zero value is ready.
+type locator struct {
+	mu    sync.Mutex
+	known map[string]located // by folder
+}
+
+// located is a repository as it was when git found it.
+type located struct {
+	repo pawl.Repository
+	dir  os.FileInfo // of its root's .git
+}
+
+// maxLocated is how many folders a locator remembers.
+const maxLocated = 100
+
+// find is [repositoryAt] without git, as long as the repository is where git found it and no other one is
+// between it and the folder.
+func (l *locator) find(ctx context.Context, dir string) (pawl.Repository, error) {
+	if repo, ok := l.remembered(dir); ok {
+		return repo, nil
+	}
+	repo, err := repositoryAt(ctx, dir)
+	if err != nil {
+		return repo, err
+	}
+	at := filepath.Join(repo.Root, ".git")
+	info, err := os.Lstat(at)
+	if err != nil || !info.IsDir() || repo.GitDir != at || !filepath.IsAbs(dir) {
+		return repo, nil //nolint:nilerr // a worktree of the user's or a bare repository: git is asked again
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil || len(l.known) >= maxLocated {
+		l.known = map[string]located{}
+	}
+	l.known[dir] = located{repo, info}
+	return repo, nil
+}
+
+// remembered returns the repository of a folder if git would find it again.
+func (l *locator) remembered(dir string) (pawl.Repository, bool) {
+	l.mu.Lock()
+	known, ok := l.known[dir]
+	l.mu.Unlock()
+	return known.repo, ok && known.stands(dir)
+}
+
+// stands reports whether git would find the same again from a folder.
+func (l located) stands(dir string) bool {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		info, err := os.Lstat(filepath.Join(at, ".git"))
+		if at == l.repo.Root {
+			return err == nil && os.SameFile(info, l.dir)
+		}
+		if err == nil || at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
+// locate finds the repository of a folder without looking at what is in it, with whatever git there is:
+// who goes on to use it checks its version.
 func locate(ctx context.Context, dir string) (pawl.Repository, error) {
-	command, err := git.Find(ctx)
+	command, err := git.Look()
 	if err != nil {
 		return pawl.Repository{}, err
 	}

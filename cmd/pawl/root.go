@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -85,9 +84,6 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// helpWidth is how many columns a line of help may have, such as that of a flag.
-const helpWidth = 80
-
 func newRoot(app *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pawl",
@@ -122,7 +118,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", helpWidth)))
+	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", cmd.CommandPath(), err).WithHint("%s --help lists the flags", cmd.CommandPath())
 	})

@@ -204,7 +204,7 @@ func (s *serving) assemble(ctx context.Context) {
 	s.daemon = daemon.New(daemon.Config{
 		Home: s.home, Version: s.app.Version, Say: s.say, Idle: s.o.IdleProject,
 		Find: func(ctx context.Context, dir string) (project.Project, error) {
-			repo, err := repositoryAt(ctx, dir)
+			repo, err := s.machine.locator.find(ctx, dir)
 			if e, ok := errors.AsType[*pawl.Error](err); ok {
 				return project.Project{}, e.WithField("dir")
 			}

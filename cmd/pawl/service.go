@@ -21,18 +21,18 @@ type service struct {
 }
 
 // Runs implements [pawl.Service].
-func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return s.NewestRuns(ctx, 0) }
+func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return pawl.NewestRuns(ctx, s, 0) }
 
-// NewestRuns implements [pawl.NewestLister].
-func (s service) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
-	runs, err := pawl.NewestRuns(ctx, s.Service, most)
-	for i := range runs {
-		r := &runs[i]
+// NewestLines implements [pawl.LineLister].
+func (s service) NewestLines(ctx context.Context, most int) ([]pawl.RunLine, error) {
+	lines, err := pawl.NewestLines(ctx, s.Service, most)
+	for i, l := range lines {
+		r := l.Info
 		if (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping) && !s.driven(r.ID) {
-			r.Status = cli.StatusInterrupted
+			lines[i] = l.With(func(info *pawl.RunInfo) { info.Status = cli.StatusInterrupted })
 		}
 	}
-	return runs, err
+	return lines, err
 }
 
 // stored is the service of a project that is only read.

@@ -19,7 +19,7 @@ import (
 // a run would only fail on at its first model call is refused here.
 func (m *machine) resolver(p project.Project, earlier pawl.Service) func(context.Context, pawl.StartRequest) (pawl.RunSpec, error) {
 	return func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
-		root, err := workTree(ctx, p, req.Dir)
+		root, err := m.workTree(ctx, p, req.Dir)
 		if err != nil {
 			return pawl.RunSpec{}, err
 		}
@@ -56,14 +56,14 @@ func (m *machine) timeouts(p project.Project) func(context.Context, pawl.RunID) 
 
 // workTree is the root of the work tree of a project that a folder is in; that of the project if the
 // folder is empty. A folder of another repository is refused: the project is all that was asked about.
-func workTree(ctx context.Context, p project.Project, dir string) (string, error) {
+func (m *machine) workTree(ctx context.Context, p project.Project, dir string) (string, error) {
 	if dir == "" {
 		return p.Repo.Root, nil
 	}
 	if !filepath.IsAbs(dir) {
 		return "", pawl.Errorf(pawl.CodeFolder, "dir %q: want the absolute path of a folder", dir).WithField("dir")
 	}
-	repo, err := repositoryAt(ctx, dir)
+	repo, err := m.locator.find(ctx, dir)
 	if err == nil && repo.GitDir != p.Repo.GitDir {
 		err = pawl.Errorf(pawl.CodeFolder, "%s is of another repository than %s", dir, p.Repo.Root)
 	}

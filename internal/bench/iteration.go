@@ -36,6 +36,8 @@ type Iteration struct {
 	P10      time.Duration `json:"overhead_p10"`
 	P90      time.Duration `json:"overhead_p90"`
 	Min, Max time.Duration
+	// Recordings says how the worktrees were recorded.
+	Recordings gitworktree.Recordings `json:"recordings"`
 }
 
 // MeasureIteration starts runs one after the other on a repository of its own.
@@ -49,7 +51,9 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	if err := layRepository(ctx, repo, files, 0); err != nil {
 		return Iteration{}, err
 	}
-	e, closeAll, err := newEngine(ctx, sandbox.Unconfined(), repo, filepath.Join(dir, "state"), prompter{}, oneAttempt())
+	var spaces *gitworktree.Workspaces
+	e, closeAll, err := newEngine(ctx, sandbox.Unconfined(), repo, filepath.Join(dir, "state"), prompter{}, oneAttempt(),
+		func(r *runner.Runner) { spaces, _ = r.Spaces.(*gitworktree.Workspaces) })
 	if err != nil {
 		return Iteration{}, err
 	}
@@ -65,6 +69,7 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	}
 	over := percentiles(overheads) // which sorts them
 	out.Open, out.Overhead = percentiles(opens).Median, over.Median
+	out.Recordings = spaces.Recordings()
 	out.P10, out.P90, out.Min, out.Max = over.P10, over.P90, overheads[0], overheads[runs-1]
 	return out, nil
 }
@@ -190,10 +195,10 @@ func newEngine(ctx context.Context, box *sandbox.Box, repo, state string, model 
 			return spec, nil
 		},
 		Inspect:   func(context.Context, string) (pawl.Repository, error) { return found, nil },
-		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
+		Numbers:   spaces.Numbers,
 		Performer: performer,
 	})
-	return e, func() { e.Close(); _ = rooms.Close(); _ = log.Close() }, nil
+	return e, func() { e.Close(); spaces.Rest(); _ = rooms.Close(); _ = log.Close() }, nil
 }
 
 // prompter is a model that answers at once: it reads a file, writes one, edits

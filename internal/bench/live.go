@@ -169,4 +169,4 @@ func fileName(i int) string {
 }
 
 // text is about 900 bytes of text that does not compress well.
-func text() string { return hex.EncodeToString(noise[:450]) }
+func text() string { return hex.EncodeToString(noise()[:450]) }

@@ -11,12 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"syscall"
 	"time"
 
 	"pawl/internal/client"
+	"pawl/internal/pattern"
 	"pawl/internal/project"
 )
 
@@ -149,7 +149,7 @@ func (m *modelServer) expect(reply []byte) {
 }
 
 // goal finds the run in a prompt.
-var goal = regexp.MustCompile(`bench goal [0-9]+`)
+var goal = pattern.Of(`bench goal [0-9]+`)
 
 // ServeHTTP implements [http.Handler].
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

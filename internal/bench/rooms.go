@@ -100,7 +100,7 @@ func MeasureRooms(ctx context.Context, o Options, times, files, opens int) (r Ro
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.rooms.Close()) }()
+	defer func() { err = errors.Join(err, s.rooms.Close()); s.spaces.Rest() }()
 	agent, err := s.first(ctx, &r.Trees)
 	if err != nil {
 		return r, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -146,15 +147,16 @@ func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []paw
 // blob is 2 KiB that do not compress and that no other blob has.
 func (c *chatter) blob() pawl.Blob {
 	data := make([]byte, blobSize)
-	copy(data, noise[:])
+	copy(data, noise())
 	binary.LittleEndian.PutUint64(data, uint64(c.serial.Add(1)))
 	return pawl.NewBlob(data)
 }
 
-var noise = func() (n [blobSize]byte) {
-	_, _ = rand.Read(n[:]) // never fails
+var noise = sync.OnceValue(func() []byte {
+	n := make([]byte, blobSize)
+	_, _ = rand.Read(n) // never fails
 	return n
-}()
+})
 
 // Raw is what the disk does without a database: one append and fdatasync after another.
 type Raw struct {

@@ -45,6 +45,11 @@ func (r Report) alone(p printer) {
 	for _, i := range r.Iterations {
 		p("\niteration on %d files: %s of the harness's own (median of %d, p10 %s, p90 %s, %s to %s); its worktree %s, once",
 			i.Files, ms(i.Overhead), i.Runs, ms(i.P10), ms(i.P90), ms(i.Min), ms(i.Max), ms(i.Open))
+		byGit := 0
+		for _, n := range i.Recordings.ByGit {
+			byGit += n
+		}
+		p("  its worktrees were recorded %d times in the program's own process, and %d times by git", i.Recordings.Here, byGit)
 	}
 	if o := r.Rooms; o != nil {
 		o.print(p)

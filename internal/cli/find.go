@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/plain"
 	"pawl/internal/resolve"
 	"pawl/internal/view"
@@ -119,7 +119,7 @@ func Examine(ctx context.Context, s pawl.Service, run pawl.RunID) error {
 }
 
 // hash matches the hashes in an event's JSON. Not all of them are hashes of blobs.
-var hash = regexp.MustCompile(`"[0-9a-f]{64}"`)
+var hash = pattern.Of(`"[0-9a-f]{64}"`)
 
 // hashes returns the hashes in the fields and facts of an event.
 func hashes(e pawl.Event) (all []pawl.Hash) {

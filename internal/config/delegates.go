@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"pawl"
 	"pawl/internal/egress"
+	"pawl/internal/pattern"
 	"pawl/internal/strictyaml"
 )
 
@@ -291,7 +291,7 @@ func readSetup(m *strictyaml.Map, s *Setup) {
 	m.Key("method", "The id of the authentication method.").Text(&s.Method)
 }
 
-var environPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var environPattern = pattern.Of(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 func readDelegateKey(m *strictyaml.Map, k *DelegateKey) {
 	m.Key("address", "Where the gateway forwards requests; by default the provider's address.").Text(&k.Address)
@@ -496,7 +496,7 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\"\n")[1:]
 }
 
-var versionIn = regexp.MustCompile(`[0-9]+(\.[0-9]+){1,3}`)
+var versionIn = pattern.Of(`[0-9]+(\.[0-9]+){1,3}`)
 
 // Version finds the version in what the program prints; empty means that there is none.
 func (d *Delegate) Version(output string) string {

@@ -275,13 +275,13 @@ func (h *held) takeWaiting() (runs []pawl.RunID) {
 }
 
 // needs says of the runs that wait for what nobody has handed over what that is.
-func (h *held) needs(runs []pawl.RunInfo) {
+func (h *held) needs(lines []pawl.RunLine) {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
-	for i := range runs {
-		for _, n := range h.waiting {
-			if n.Run == runs[i].ID {
-				runs[i].Needs = n.What
+	for _, n := range h.waiting {
+		for i, l := range lines {
+			if l.Info.ID == n.Run {
+				lines[i] = l.With(func(info *pawl.RunInfo) { info.Needs = n.What })
 			}
 		}
 	}

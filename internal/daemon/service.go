@@ -48,17 +48,13 @@ func (s service) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pa
 }
 
 // Runs implements [pawl.Service].
-func (s service) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
-	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = p.Runs(ctx); return err })
-	s.h.needs(runs)
-	return runs, err
-}
+func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return pawl.NewestRuns(ctx, s, 0) }
 
-// NewestRuns implements [pawl.NewestLister].
-func (s service) NewestRuns(ctx context.Context, most int) (runs []pawl.RunInfo, err error) {
-	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = pawl.NewestRuns(ctx, p, most); return err })
-	s.h.needs(runs)
-	return runs, err
+// NewestLines implements [pawl.LineLister].
+func (s service) NewestLines(ctx context.Context, most int) (lines []pawl.RunLine, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { lines, err = pawl.NewestLines(ctx, p, most); return err })
+	s.h.needs(lines)
+	return lines, err
 }
 
 // Cache implements [pawl.Caches].

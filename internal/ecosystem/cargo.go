@@ -1,10 +1,10 @@
 package ecosystem
 
 import (
-	"regexp"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 var cargo = ecosystem{
@@ -28,7 +28,7 @@ var cargo = ecosystem{
 	registries: []string{"index.crates.io:443", "static.crates.io:443"}, client: (*client).cargo,
 }
 
-var rustDependencies = regexp.MustCompile(`(?m)^\s*\[(?:workspace\.|target\..*\.)?(?:dev-|build-)?dependencies[.\]]|^\s*members\s*=`)
+var rustDependencies = pattern.Of(`(?m)^\s*\[(?:workspace\.|target\..*\.)?(?:dev-|build-)?dependencies[.\]]|^\s*members\s*=`)
 
 func rustGates(f folder) []pawl.GateSpec {
 	var gates []pawl.GateSpec

@@ -9,9 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // Client is what configures the package managers of whoever starts a run.
@@ -174,7 +175,7 @@ func settings(text string, yaml bool) []setting {
 	return all
 }
 
-var comment = regexp.MustCompile(`\s+#.*$`)
+var comment = pattern.Of(`\s+#.*$`)
 
 func unquoted(s string) string {
 	s = strings.TrimSpace(s)
@@ -197,7 +198,7 @@ func (c *client) expand(s string) string {
 	})
 }
 
-var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var reference = pattern.Of(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // npmRegistry returns the registry that npm and most of its relatives use; empty means the
 // default one.

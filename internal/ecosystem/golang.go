@@ -1,9 +1,8 @@
 package ecosystem
 
 import (
-	"regexp"
-
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // goModules are Go modules and workspaces of them.
@@ -47,7 +46,7 @@ func goGates(f folder) []pawl.GateSpec {
 		pawl.GateSpec{Kind: pawl.GateSecurity, Command: command("govulncheck"), Optional: true})
 }
 
-var goRequire = regexp.MustCompile(`(?m)^\s*require\b`)
+var goRequire = pattern.Of(`(?m)^\s*require\b`)
 
 // goPrepare downloads the modules, unless none is required or all are vendored. A
 // workspace is taken to require some.

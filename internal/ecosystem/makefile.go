@@ -1,17 +1,17 @@
 package ecosystem
 
 import (
-	"regexp"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // makefiles are proposed for what no language covers. They fetch nothing
 // themselves.
 var makefiles = ecosystem{name: "make", gates: makeGates}
 
-var makeTarget = regexp.MustCompile(`(?m)^([A-Za-z0-9][\w.\-]*(?:[ \t]+[A-Za-z0-9][\w.\-]*)*)[ \t]*::?(?:[^=:]|$)`)
+var makeTarget = pattern.Of(`(?m)^([A-Za-z0-9][\w.\-]*(?:[ \t]+[A-Za-z0-9][\w.\-]*)*)[ \t]*::?(?:[^=:]|$)`)
 
 // makeGates proposes a Makefile's targets by their usual names.
 func makeGates(f folder) []pawl.GateSpec {

@@ -1,10 +1,10 @@
 package ecosystem
 
 import (
-	"regexp"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 var (
@@ -104,7 +104,7 @@ func pipPrepare(f folder) []string {
 	return []string{"python3 -m venv .venv && .venv/bin/pip install" + install}
 }
 
-var pythonDependencies = regexp.MustCompile(`(?m)^\s*(?:optional-)?dependencies\s*=|install_requires|extras_require|^\s*\[project\.optional-dependencies\]`)
+var pythonDependencies = pattern.Of(`(?m)^\s*(?:optional-)?dependencies\s*=|install_requires|extras_require|^\s*\[project\.optional-dependencies\]`)
 
 // needsInstall reports whether a package has dependencies, or is not found by
 // tests unless it is installed.
@@ -143,7 +143,7 @@ func pipGates(f folder) []pawl.GateSpec {
 	})
 }
 
-var tables = regexp.MustCompile(`(?m)^\s*\[.*\]\s*$`)
+var tables = pattern.Of(`(?m)^\s*\[.*\]\s*$`)
 
 // pythonTexts returns the contents of the files that name a project's test tools.
 func pythonTexts(f folder) string {

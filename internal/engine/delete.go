@@ -187,8 +187,8 @@ func (e *Engine) deletable(ctx context.Context, run pawl.RunID) (pawl.Tombstone,
 	if err != nil {
 		return pawl.Tombstone{}, err
 	}
-	if line, driven := e.driver.Line(run); driven {
-		info = line
+	if line := e.driver.Line(run); line != nil {
+		info = *line
 	}
 	switch {
 	case info.Status == pawl.StatusEnded:

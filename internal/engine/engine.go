@@ -106,26 +106,30 @@ func New(c Config) *Engine {
 }
 
 // Runs implements [pawl.Service].
-func (e *Engine) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return e.NewestRuns(ctx, 0) }
+func (e *Engine) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return pawl.NewestRuns(ctx, e, 0) }
 
-// NewestRuns implements [pawl.NewestLister]. Runs that are driven are listed as they are now,
+// NewestLines implements [pawl.LineLister]. Runs that are driven are listed as they are now,
 // with what they have spent and hold, and what they wait for.
-func (e *Engine) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
-	runs, err := e.Reader.NewestRuns(ctx, most)
-	for i := range runs {
-		id := runs[i].ID
-		if line, ok := e.driver.Line(id); ok && runs[i].Status != pawl.StatusQuarantined && line.Seq > runs[i].Seq {
-			runs[i] = line
+func (e *Engine) NewestLines(ctx context.Context, most int) ([]pawl.RunLine, error) {
+	lines, err := e.Reader.NewestLines(ctx, most)
+	for i, stored := range lines {
+		id := stored.Info.ID
+		if line := e.driver.Line(id); line != nil && stored.Info.Status != pawl.StatusQuarantined && line.Seq > stored.Info.Seq {
+			lines[i] = pawl.RunLine{Info: line}
 		}
-		runs[i].Waiting = e.driver.Waiting(id)
+		if w := e.driver.Waiting(id); w != nil || lines[i].Info.Waiting != nil {
+			lines[i] = lines[i].With(func(info *pawl.RunInfo) { info.Waiting = w })
+		}
 	}
-	return runs, err
+	return lines, err
 }
 
 // Money returns what a run that is driven has spent, holds and has lost; nil when none is.
 func (e *Engine) Money(run pawl.RunID) *pawl.Money {
-	line, _ := e.driver.Line(run)
-	return line.Money
+	if line := e.driver.Line(run); line != nil {
+		return line.Money
+	}
+	return nil
 }
 
 // Close ends driving as a crash would: what is under way is recorded as it is,

@@ -16,9 +16,9 @@ var _ pawl.Service = Reader{}
 // Runs implements [pawl.Service].
 func (r Reader) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return r.Log.Runs(ctx) }
 
-// NewestRuns implements [pawl.NewestLister].
-func (r Reader) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
-	return pawl.NewestRuns(ctx, r.Log, most)
+// NewestLines implements [pawl.LineLister].
+func (r Reader) NewestLines(ctx context.Context, most int) ([]pawl.RunLine, error) {
+	return pawl.NewestLines(ctx, r.Log, most)
 }
 
 // Events implements [pawl.Service].

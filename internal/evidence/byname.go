@@ -3,12 +3,12 @@ package evidence
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
 	"pawl/internal/evidence/class"
+	"pawl/internal/pattern"
 )
 
 // Tests find files by their names: data that they compare with, wherever it is, and modules, of which the
@@ -67,7 +67,7 @@ func (s *Survey) readNamed() {
 }
 
 // compares matches commands that compare a file with another one. What a gate only reads may be the work itself.
-var compares = regexp.MustCompile(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\b`)
+var compares = pattern.Of(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\b`)
 
 // inGates returns those of the paths that commands of gates name which compare files, or the scripts that these
 // run.
@@ -95,7 +95,7 @@ func (s *Survey) holdsTests(p string) bool {
 	return class.IsSource(p) && (of == pawl.ClassTest || of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
 }
 
-var rustTests = regexp.MustCompile(`#\[cfg\((?:test|all\(test\b)`)
+var rustTests = pattern.Of(`#\[cfg\((?:test|all\(test\b)`)
 
 // splitRust parts a file of Rust where its tests begin.
 func splitRust(p string, text []byte) (code, tests []byte, ok bool) {
@@ -236,7 +236,7 @@ func moduleName(p string) string {
 }
 
 // importLine matches lines of Python and JavaScript that import something.
-var importLine = regexp.MustCompile(`(?m)^.*\b(?:import|from|require|import_module|patch)\b.*$`)
+var importLine = pattern.Of(`(?m)^.*\b(?:import|from|require|import_module|patch)\b.*$`)
 
 // imports reports whether lines that import something name a module.
 func imports(lines [][]byte, name string) bool {

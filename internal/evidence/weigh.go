@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"pawl"
 	"pawl/internal/evidence/source"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // Weigh returns what is found in a candidate, with what gates say of other trees.
@@ -423,7 +423,7 @@ func isInterpreted(p string) bool {
 
 // misfit matches the errors by which a test of an interpreted language fails that does not fit the
 // code: a compiler would have refused it.
-var misfit = regexp.MustCompile(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export|Promise \{|\[object Promise\]|<coroutine object`)
+var misfit = pattern.Of(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export|Promise \{|\[object Promise\]|<coroutine object`)
 
 // misfits reports whether a test fails because it does not fit the code.
 func misfits(r *pawl.GateReport, name string) bool {
@@ -476,7 +476,7 @@ func (w *weighing) placedWith(name string, files []string) []string {
 }
 
 // moduleLine matches the line of a go.mod that names the module.
-var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+var moduleLine = pattern.Of(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 // isModule reports whether a place is the package at the root of the module of Go, as far as is known.
 func (w *weighing) isModule(place string) bool {

@@ -11,6 +11,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,8 +62,8 @@ type Command struct {
 	Exec func(cmd *exec.Cmd, run func(*exec.Cmd) error) error
 }
 
-// Find looks git up in PATH and checks its version.
-func Find(ctx context.Context) (*Command, error) {
+// Look looks git up in PATH.
+func Look() (*Command, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "git is not installed").
@@ -70,7 +72,23 @@ func Find(ctx context.Context) (*Command, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find git: %w", err)
 	}
-	c := &Command{Path: path}
+	return &Command{Path: path}, nil
+}
+
+// Find looks git up in PATH and checks its version.
+func Find(ctx context.Context) (*Command, error) {
+	c, err := Look()
+	if err != nil {
+		return nil, err
+	}
+	path := c.Path
+	program, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("find git: %w", err)
+	}
+	if known, ok := found.Load(path); ok && same(known.(os.FileInfo), program) {
+		return c, nil
+	}
 	out, err := Repo{Command: c}.output(ctx, nil, "version")
 	if err != nil {
 		return nil, err
@@ -79,7 +97,16 @@ func Find(ctx context.Context) (*Command, error) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "git %s at %s is too old", version, path).
 			WithHint("install git %s or newer", MinVersion)
 	}
+	found.Store(path, program)
 	return c, nil
+}
+
+// found has the programs that were found to be new enough, as they were then, by their paths.
+var found sync.Map
+
+// same reports whether a program is as it was.
+func same(was, is os.FileInfo) bool {
+	return os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
 // atLeast compares the first two numbers of dotted versions.
@@ -171,15 +198,14 @@ func (r Repo) settings() []Setting {
 	return append(always, r.Config...)
 }
 
+// identity returns the author and committer of commits.
+func (c *Command) identity() (name, email string) {
+	return cmp.Or(c.Name, "Pawl"), cmp.Or(c.Email, "pawl@localhost")
+}
+
 // environment is the whole environment of a call.
 func (r Repo) environment() []string {
-	name, email := r.Command.Name, r.Command.Email
-	if name == "" {
-		name = "Pawl"
-	}
-	if email == "" {
-		email = "pawl@localhost"
-	}
+	name, email := r.Command.identity()
 	env := []string{
 		"PATH=" + filepath.Dir(r.Command.Path) + ":/usr/bin:/bin",
 		"LC_ALL=C",
@@ -254,8 +280,12 @@ func (r Repo) exec(ctx context.Context, cmd *exec.Cmd) error {
 	if r.Run != nil {
 		run = func(cmd *exec.Cmd) error { return r.Run(ctx, cmd, grace) }
 	}
-	if r.Command.Exec != nil {
-		return r.Command.Exec(cmd, run)
+	return r.Command.exec(cmd, run)
+}
+
+func (c *Command) exec(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
+	if c.Exec != nil {
+		return c.Exec(cmd, run)
 	}
 	return run(cmd)
 }

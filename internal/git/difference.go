@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -24,18 +25,19 @@ type Difference struct {
 // Went and Came exchanged, which a diff on its own is not: where several are as good,
 // it chooses by direction. So both directions are printed, and of each file that one is
 // taken in which its hash grows. When they have more than most bytes, complete is false.
-func (r Repo) Differences(ctx context.Context, from, to, except string, most int64) (found []Difference, complete bool, err error) {
-	args := append(diff("--stdin", "--no-renames", "--full-index", "-p", "-U0", "--src-prefix=", "--dst-prefix="), "--", ".", ":(top,exclude,literal)"+except)
+func (k *Resident) Differences(ctx context.Context, from, to, except string, most int64) (found []Difference, complete bool, err error) {
 	forth, back := from+" "+to+"\n", to+" "+from+"\n"
-	out := &bounded{limit: most}
-	_, err = r.run(ctx, strings.NewReader(forth+back), out, args...)
-	if out.refused {
-		return nil, false, nil
-	}
-	if err != nil {
+	p := patches{turn: back}
+	complete = true
+	err = k.compare(ctx, except, []string{"-U0", "--src-prefix=", "--dst-prefix="}, forth+back, func(line []byte) bool {
+		most -= int64(len(line))
+		complete = most >= 0
+		p.lines = append(p.lines, line)
+		return complete
+	})
+	if err != nil || !complete {
 		return nil, false, err
 	}
-	p := patches{lines: slices.Collect(bytes.Lines(out.buf.Bytes())), turn: back}
 	for len(p.lines) > 0 && err == nil {
 		line := string(p.lines[0])
 		switch {
@@ -48,6 +50,30 @@ func (r Repo) Differences(ctx context.Context, from, to, except string, most int
 		}
 	}
 	return p.found, err == nil, err
+}
+
+// compare asks for the patches between pairs of trees, without the paths below except, and
+// calls see with each line until it returns false.
+func (k *Resident) compare(ctx context.Context, except string, options []string, pairs string, see func(line []byte) bool) error {
+	const end = "end\n" // which is no pair, so git prints it as it is; no patch has such a line
+	args := append(diff("--stdin", "--no-renames", "--full-index", "-p"), options...)
+	args = append(args, "--", ".", ":(top,exclude,literal)"+except)
+	return k.with(ctx, args, func(c *conversation) (again bool, err error) {
+		if _, err := c.requests.WriteString(pairs + end); err != nil {
+			return false, err
+		}
+		for {
+			line, err := c.answers.ReadBytes('\n')
+			switch {
+			case err != nil:
+				return false, err
+			case string(line) == end:
+				return true, nil
+			case !see(line):
+				return false, nil
+			}
+		}
+	})
 }
 
 // patches takes the output of a diff apart.
@@ -157,22 +183,102 @@ type FileDifference struct {
 
 // FileDifferences are the paths, sorted by bytes, at which two trees or commits differ,
 // without those below except.
-func (r Repo) FileDifferences(ctx context.Context, from, to, except string) ([]FileDifference, error) {
-	out, err := r.output(ctx, nil, append(diff("--no-renames", "--raw", "--no-abbrev", "-z", from, to), "--", ".", ":(top,exclude,literal)"+except)...)
-	if err != nil {
+func (o *Objects) FileDifferences(from, to, except string) ([]FileDifference, error) {
+	var found []FileDifference
+	if err := o.differ(Entry{Mode: ModeTree, Hash: from}, Entry{Mode: ModeTree, Hash: to}, "", except, &found); err != nil {
 		return nil, err
 	}
-	var found []FileDifference
-	for pair := range slices.Chunk(split(out), 2) { // what differs, and the path
-		fields := strings.Fields(strings.TrimPrefix(pair[0], ":"))
-		if len(fields) != 5 || len(pair) != 2 {
-			return nil, garbled([]byte(pair[0]))
-		}
-		found = append(found, FileDifference{
-			Path: pair[1],
-			Old:  Entry{Mode: fields[0], Hash: fields[2], Name: pair[1]},
-			New:  Entry{Mode: fields[1], Hash: fields[3], Name: pair[1]},
-		})
-	}
+	slices.SortFunc(found, func(a, b FileDifference) int { return cmp.Compare(a.Path, b.Path) })
 	return found, nil
+}
+
+// differ adds the files at and below a path at which two entries differ.
+func (o *Objects) differ(from, to Entry, path, except string, found *[]FileDifference) error {
+	if from == to || path != "" && path == except {
+		return nil
+	}
+	if isFile(from) || isFile(to) {
+		none := Entry{Mode: ModeNone, Hash: strings.Repeat("0", max(len(from.Hash), len(to.Hash))), Name: path}
+		d := FileDifference{Path: path, Old: none, New: none}
+		if isFile(from) {
+			d.Old.Mode, d.Old.Hash = from.Mode, from.Hash
+		}
+		if isFile(to) {
+			d.New.Mode, d.New.Hash = to.Mode, to.Hash
+		}
+		*found = append(*found, d)
+	}
+	below := map[string][2]Entry{}
+	for i, e := range []Entry{from, to} {
+		if e.Mode != ModeTree {
+			continue
+		}
+		entries, err := o.Tree(e.Hash)
+		if err != nil {
+			return err
+		}
+		for _, inner := range entries {
+			pair := below[inner.Name]
+			pair[i] = inner
+			below[inner.Name] = pair
+		}
+	}
+	for name, pair := range below {
+		at := name
+		if path != "" {
+			at = path + "/" + name
+		}
+		if err := o.differ(pair[0], pair[1], at, except, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFile reports whether an entry is there and is no tree.
+func isFile(e Entry) bool { return e.Mode != "" && e.Mode != ModeTree }
+
+// New lists the objects of a tree that another one does not have at the same paths: what an
+// object refers to comes before it.
+func (o *Objects) New(from, to string) ([]string, error) {
+	var hashes []string
+	err := o.added(from, to, &hashes)
+	return hashes, err
+}
+
+func (o *Objects) added(from, to string, hashes *[]string) error {
+	if from == to {
+		return nil
+	}
+	old := map[string]Entry{}
+	if from != "" {
+		entries, err := o.Tree(from)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			old[e.Name] = e
+		}
+	}
+	entries, err := o.Tree(to)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		was := old[e.Name]
+		switch {
+		case was.Hash == e.Hash || e.Mode == ModeSubmodule:
+		case e.Mode != ModeTree:
+			*hashes = append(*hashes, e.Hash)
+		case was.Mode != ModeTree:
+			err = o.added("", e.Hash, hashes)
+		default:
+			err = o.added(was.Hash, e.Hash, hashes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	*hashes = append(*hashes, to)
+	return nil
 }

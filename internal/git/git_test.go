@@ -1,8 +1,10 @@
 package git_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,39 +151,34 @@ func TestObjects(t *testing.T) {
 	if err := r.MoveRef(ctx, "refs/heads/x", commit, "", "test"); err != nil {
 		t.Fatal(err)
 	}
-	objects, err := r.Objects(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := objects.Commit("refs/heads/x")
-	if want := (git.Commit{Hash: commit, Tree: got.Tree, Parents: []string{base}, Message: "Test\n\nBody\n", Time: time.Unix(1_780_000_000, 0)}); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("commit is %+v, %v", got, err)
-	}
-	for _, missing := range []string{"refs/heads/none", strings.Repeat("1", 40), "two\nlines", got.Tree[:39] + "!"} {
-		if _, err := objects.Get(missing); !errors.Is(err, git.ErrMissing) {
-			t.Errorf("%q: error is %v, want ErrMissing", missing, err)
+	read(t, r, func(objects *git.Objects) {
+		got, err := objects.Commit("refs/heads/x")
+		if want := (git.Commit{Hash: commit, Tree: got.Tree, Parents: []string{base}, Message: "Test\n\nBody\n", Time: time.Unix(1_780_000_000, 0)}); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("commit is %+v, %v", got, err)
 		}
-	}
-	if _, err := objects.Commit(got.Tree); !errors.Is(err, git.ErrMissing) {
-		t.Errorf("a tree as a commit: error is %v, want ErrMissing", err)
-	}
-	byCommit, err := objects.Tree(commit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	byTree, err := objects.Tree(got.Tree)
-	if err != nil || !cmp.Equal(byCommit, byTree) || len(byTree) != 3 {
-		t.Errorf("tree is %+v and %+v, %v", byCommit, byTree, err)
-	}
-	if byTree[1].Mode != git.ModeTree || byTree[1].Name != "dir" || byTree[0].Mode != git.ModeFile {
-		t.Errorf("tree is %+v", byTree)
-	}
-	if empty, err := objects.Get(byTree[2].Hash); err != nil || empty.Data == nil || len(empty.Data) > 0 {
-		t.Errorf("the empty file is %q, %v", empty.Data, err)
-	}
-	if err := objects.Close(); err != nil {
-		t.Error(err)
-	}
+		for _, missing := range []string{"refs/heads/none", strings.Repeat("1", 40), "two\nlines", got.Tree[:39] + "!"} {
+			if _, err := objects.Get(missing); !errors.Is(err, git.ErrMissing) {
+				t.Errorf("%q: error is %v, want ErrMissing", missing, err)
+			}
+		}
+		if _, err := objects.Commit(got.Tree); !errors.Is(err, git.ErrMissing) {
+			t.Errorf("a tree as a commit: error is %v, want ErrMissing", err)
+		}
+		byCommit, err := objects.Tree(commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byTree, err := objects.Tree(got.Tree)
+		if err != nil || !cmp.Equal(byCommit, byTree) || len(byTree) != 3 {
+			t.Errorf("tree is %+v and %+v, %v", byCommit, byTree, err)
+		}
+		if byTree[1].Mode != git.ModeTree || byTree[1].Name != "dir" || byTree[0].Mode != git.ModeFile {
+			t.Errorf("tree is %+v", byTree)
+		}
+		if empty, err := objects.Get(byTree[2].Hash); err != nil || empty.Data == nil || len(empty.Data) > 0 {
+			t.Errorf("the empty file is %q, %v", empty.Data, err)
+		}
+	})
 
 	t.Run("that are too large end the reading", func(t *testing.T) {
 		small := *command
@@ -189,19 +186,18 @@ func TestObjects(t *testing.T) {
 		limited := r
 		limited.Command = &small
 		big := mustCommit(t, r, map[string]string{"big": strings.Repeat("x", 1<<20)})
-		objects, err := limited.Objects(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries, err := objects.Tree(big)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := objects.Get(entries[0].Hash); pawl.CodeOf(err) != pawl.CodeState {
-			t.Errorf("error is %v, want the code state", err)
-		}
-		if err := objects.Close(); pawl.CodeOf(err) != pawl.CodeState {
-			t.Errorf("closing gives %v, want the same", err)
+		err := limited.Resident(time.Hour).Objects(ctx, func(objects *git.Objects) error {
+			entries, err := objects.Tree(big)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := objects.Get(entries[0].Hash); pawl.CodeOf(err) != pawl.CodeState {
+				t.Errorf("error is %v, want the code state", err)
+			}
+			return nil
+		})
+		if pawl.CodeOf(err) != pawl.CodeState {
+			t.Errorf("the whole reading gives %v, want the same", err)
 		}
 		if _, err := limited.Patch(ctx, base, big); pawl.CodeOf(err) != pawl.CodeState {
 			t.Errorf("a patch that is too large gives %v, want the code state", err)
@@ -210,29 +206,24 @@ func TestObjects(t *testing.T) {
 
 	t.Run("that may be large are skipped", func(t *testing.T) {
 		commit := mustCommit(t, r, map[string]string{"big": strings.Repeat("x", 1<<20), "small": "x"})
-		objects, err := r.Objects(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries, err := objects.Tree(commit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range []string{"", "x"} {
-			got, err := objects.GetSmall(entries[i].Hash, 1000)
-			if err != nil || string(got.Data) != want || (got.Data == nil) != (want == "") || got.Hash != entries[i].Hash {
-				t.Errorf("%s is %q, %v; want %q", entries[i].Name, got.Data, err, want)
+		read(t, r, func(objects *git.Objects) {
+			entries, err := objects.Tree(commit)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for i, want := range []string{"xxx", "x"} {
-			got, err := objects.GetStart(entries[i].Hash, 3)
-			if err != nil || string(got.Data) != want || got.Size != []int64{1 << 20, 1}[i] {
-				t.Errorf("the start of %s is %q of %d bytes, %v; want %q", entries[i].Name, got.Data, got.Size, err, want)
+			for i, want := range []string{"", "x"} {
+				got, err := objects.GetSmall(entries[i].Hash, 1000)
+				if err != nil || string(got.Data) != want || (got.Data == nil) != (want == "") || got.Hash != entries[i].Hash {
+					t.Errorf("%s is %q, %v; want %q", entries[i].Name, got.Data, err, want)
+				}
 			}
-		}
-		if err := objects.Close(); err != nil {
-			t.Error(err)
-		}
+			for i, want := range []string{"xxx", "x"} {
+				got, err := objects.GetStart(entries[i].Hash, 3)
+				if err != nil || string(got.Data) != want || got.Size != []int64{1 << 20, 1}[i] {
+					t.Errorf("the start of %s is %q of %d bytes, %v; want %q", entries[i].Name, got.Data, got.Size, err, want)
+				}
+			}
+		})
 	})
 
 	t.Run("of a git that dies are an error", func(t *testing.T) {
@@ -240,17 +231,30 @@ func TestObjects(t *testing.T) {
 		broken.Path = "/bin/false"
 		other := r
 		other.Command = &broken
-		objects, err := other.Objects(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := objects.Get(commit); err == nil || errors.Is(err, git.ErrMissing) {
-			t.Errorf("error is %v", err)
-		}
-		if e, ok := errors.AsType[*git.Error](objects.Close()); !ok || e.Exit != 1 {
-			t.Errorf("closing gives %v, want git's exit code", e)
+		err := other.Resident(time.Hour).Objects(ctx, func(objects *git.Objects) error {
+			_, err := objects.Get(commit)
+			if err == nil || errors.Is(err, git.ErrMissing) {
+				t.Errorf("error is %v", err)
+			}
+			return err
+		})
+		if e, ok := errors.AsType[*git.Error](err); !ok || e.Exit != 1 {
+			t.Errorf("reading gives %v, want git's exit code", err)
 		}
 	})
+}
+
+// read reads objects of a repository and wants git to end well.
+func read(t *testing.T, r git.Repo, see func(*git.Objects)) {
+	t.Helper()
+	k := r.Resident(time.Hour)
+	err := k.Objects(t.Context(), func(objects *git.Objects) error {
+		see(objects)
+		return nil
+	})
+	if err := errors.Join(err, k.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestMergeTree(t *testing.T) {
@@ -319,31 +323,109 @@ func TestMoveRef(t *testing.T) {
 func TestDiffs(t *testing.T) {
 	ctx := context.Background()
 	r := mustRepo(t, mustFind(t))
-	base := mustCommit(t, r, map[string]string{"a": "a\n", "b": "b\n", "skip/x": "1\n"})
-	next := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "2\n"}, base)
-	changed, err := r.Changed(ctx, base, next)
-	if want := []string{"a", "n\nl", "skip/x"}; err != nil || !slices.Equal(changed, want) {
-		t.Errorf("changed is %q, %v; want %q", changed, err, want)
-	}
-	id, err := r.PatchID(ctx, base, next, "skip")
+	k := r.Resident(time.Hour)
+	base := mustCommit(t, r, map[string]string{"a": "a\n", "b": "b\n", "skip/x": "1\n", "d/x/y": "1"})
+	next := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "2\n", "d/x": "1"}, base)
+	skipped := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "3\n", "d/x": "1"}, base)
+	trees := map[string]string{}
+	read(t, r, func(objects *git.Objects) {
+		for _, commit := range []string{base, next, skipped} {
+			c, err := objects.Commit(commit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trees[commit] = c.Tree
+		}
+		for _, from := range []string{base, trees[base]} {
+			found, err := objects.FileDifferences(from, next, "skip")
+			var changed []string
+			for _, d := range found {
+				changed = append(changed, d.Path+" "+d.Old.Mode+" "+d.New.Mode)
+			}
+			want := []string{"a 100644 100644", "d/x 000000 100644", "d/x/y 100644 000000", "n\nl 000000 100644"}
+			if err != nil || !slices.Equal(changed, want) {
+				t.Errorf("changed is %q, %v; want %q", changed, err, want)
+			}
+		}
+		if found, err := objects.FileDifferences(base, next, ""); err != nil || len(found) != 5 || found[4].Path != "skip/x" {
+			t.Errorf("with nothing left out %+v differ, %v", found, err)
+		}
+	})
+	id, err := k.PatchID(ctx, trees[base], trees[next], "skip")
 	if err != nil || len(id) != 40 {
 		t.Errorf("patch id is %q, %v", id, err)
 	}
-	skipped := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "3\n"}, base)
-	if other, err := r.PatchID(ctx, base, skipped, "skip"); err != nil || other != id {
+	if other, err := k.PatchID(ctx, trees[base], trees[skipped], "skip"); err != nil || other != id {
 		t.Errorf("patch id is %q, %v; want %q", other, err, id)
 	}
-	if none, err := r.PatchID(ctx, base, base, "skip"); err != nil || none != "" {
+	if none, err := k.PatchID(ctx, trees[base], trees[base], "skip"); err != nil || none != "" {
 		t.Errorf("the patch id of nothing is %q, %v", none, err)
 	}
-	binary := mustCommit(t, r, map[string]string{"bin": "\x00\x01"})
-	one, err := r.PatchID(ctx, base, binary, "skip")
-	if err != nil {
-		t.Fatal(err)
+	if none, err := k.PatchID(ctx, trees[next], trees[skipped], "skip"); err != nil || none != "" {
+		t.Errorf("the patch id of what is left out is %q, %v", none, err)
 	}
-	other := mustCommit(t, r, map[string]string{"bin": "\x00\x02"})
-	if two, err := r.PatchID(ctx, base, other, "skip"); err != nil || one == two {
-		t.Errorf("two changes of binary files have the patch ids %q and %q, %v", one, two, err)
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A patch id is the one that git tells.
+func TestPatchID(t *testing.T) {
+	r := mustRepo(t, mustFind(t))
+	k := r.Resident(time.Hour)
+	random := rand.New(rand.NewPCG(1, 19))
+	content := func() string {
+		var b strings.Builder
+		for range random.IntN(12) {
+			b.WriteString([]string{"one\n", "  two \n", "\tthree\r\n", "--- four\n", "+++ five\n", "diff --git a b\n", "@@ -1 +1 @@\n", "\n", "\\ six\n"}[random.IntN(9)])
+		}
+		switch random.IntN(8) {
+		case 0:
+			return b.String() + "no end"
+		case 1:
+			return b.String() + "\x00binary"
+		case 2:
+			return b.String() + strings.Repeat("long\n", 3000) + "\x00text for git\n"
+		}
+		return b.String()
+	}
+	files := func() map[string]string {
+		all := map[string]string{}
+		for _, name := range []string{"a", "b/c", "b/d", "strange \"name\"", "ü"} {
+			if random.IntN(4) > 0 {
+				all[name] = content()
+			}
+		}
+		all["z"] = content()
+		return all
+	}
+	for range 150 {
+		var trees []string
+		for _, commit := range []string{mustCommit(t, r, files()), mustCommit(t, r, files())} {
+			read(t, r, func(objects *git.Objects) {
+				c, err := objects.Commit(commit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				trees = append(trees, c.Tree)
+			})
+		}
+		patch, err := r.Git(t.Context(), nil, "diff-tree", "-r", "--no-renames", "--full-index", "-p", trees[0], trees[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.Git(t.Context(), bytes.NewReader(patch), "patch-id", "--verbatim")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, _ := strings.Cut(string(out), " ")
+		got, err := k.PatchID(t.Context(), trees[0], trees[1], "skip")
+		if err != nil || got != want {
+			t.Errorf("patch id is %q, %v; git says %q of\n%q", got, err, want, patch)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -460,14 +542,14 @@ func TestTimeLimit(t *testing.T) {
 	if _, err := os.Lstat(lock); err == nil {
 		t.Error("the lock is still there")
 	}
-	objects, err := r.Objects(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := objects.Get(commit); err == nil {
-		t.Error("an object was read from a git that hangs")
-	}
-	if err := objects.Close(); !errors.Is(err, git.ErrTimeout) {
+	err = r.Resident(time.Hour).Objects(t.Context(), func(objects *git.Objects) error {
+		_, err := objects.Get(commit)
+		if err == nil {
+			t.Error("an object was read from a git that hangs")
+		}
+		return err
+	})
+	if !errors.Is(err, git.ErrTimeout) {
 		t.Errorf("error is %v, want a time limit", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

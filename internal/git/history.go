@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // WriteCommit stores a commit and returns its hash. The same arguments give the
@@ -87,43 +84,9 @@ func diff(options ...string) []string {
 	return append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}, options...)
 }
 
-// Changed lists the paths that differ between two commits or trees, sorted by bytes.
-func (r Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
-	out, err := r.output(ctx, nil, diff("--no-renames", "--name-only", "-z", from, to)...)
-	return split(out), err
-}
-
 // Patch is the difference between two commits or trees as git prints it.
 func (r Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
 	return r.output(ctx, nil, diff("-p", "-M", from, to)...)
-}
-
-// PatchID identifies the difference between two commits or trees whatever its
-// line numbers, without the paths below except. It is empty when there is none.
-func (r Repo) PatchID(ctx context.Context, from, to, except string) (string, error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return "", fmt.Errorf("patch id: %w", err)
-	}
-	var id string
-	var group errgroup.Group
-	group.Go(func() error {
-		defer write.Close()
-		_, err := r.run(ctx, nil, write, diff("--no-renames", "--full-index", "-p", from, to, "--", ".", ":(top,exclude,literal)"+except)...)
-		return err
-	})
-	group.Go(func() error {
-		defer read.Close()
-		var err error
-		// Indentation is meaning in some languages: --verbatim keeps it.
-		id, err = r.line(ctx, read, "patch-id", "--verbatim")
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return "", err
-	}
-	id, _, _ = strings.Cut(id, " ")
-	return id, nil
 }
 
 // Git runs any other call, for what the user's own repository is asked once.

@@ -213,3 +213,21 @@ func split(out []byte) []string {
 	}
 	return parts
 }
+
+// Ignored returns those of some paths of the worktree that a .gitignore file or the repository
+// excludes, whether the index has them or not.
+func (r Repo) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	var in strings.Builder
+	for _, path := range paths {
+		in.WriteString("./" + path + "\x00") // so that none is read as a pattern
+	}
+	out, err := r.output(ctx, strings.NewReader(in.String()), "check-ignore", "--no-index", "-z", "--stdin")
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 { // none
+		err = nil
+	}
+	ignored := split(out)
+	for i, path := range ignored {
+		ignored[i] = strings.TrimPrefix(path, "./")
+	}
+	return ignored, err
+}

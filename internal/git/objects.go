@@ -1,14 +1,12 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -37,54 +35,11 @@ type Object struct {
 	Size int64 // of the whole object, also where Data does not have all of it
 }
 
-// Objects reads objects, one after the other, through one git process.
+// Objects reads objects, one after the other, through one git process. See [Resident.Objects].
 type Objects struct {
-	requests *os.File
-	pipe     *os.File
-	answers  *bufio.Reader // of pipe
-	limit    int64
-	ended    <-chan error
-	broken   error
-}
-
-// Objects starts reading. Close it when done.
-func (r Repo) Objects(ctx context.Context) (*Objects, error) {
-	args := []string{"cat-file", "--batch"}
-	childIn, requests, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("read objects: %w", err)
-	}
-	answers, childOut, err := os.Pipe()
-	if err != nil {
-		_, _ = childIn.Close(), requests.Close()
-		return nil, fmt.Errorf("read objects: %w", err)
-	}
-	ctx, cancel := r.Command.within(ctx)
-	cmd := r.prepare(ctx, args)
-	stderr := &bounded{limit: 4096, cut: true}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
-	ended := make(chan error, 1)
-	go func() {
-		defer cancel()
-		err := r.exec(ctx, cmd)
-		_, _ = childIn.Close(), childOut.Close() // ends a Get that waits
-		ended <- r.failure(ctx, args, err, stderr.buf.String())
-	}()
-	return &Objects{requests: requests, pipe: answers, answers: bufio.NewReader(answers), limit: r.Command.limit(), ended: ended}, nil
-}
-
-// Close ends the process and reports how it went.
-func (o *Objects) Close() error {
-	_ = o.requests.Close()
-	_ = o.pipe.Close() // after a broken answer git may still be writing
-	err := <-o.ended
-	if o.broken == nil {
-		return err
-	}
-	if _, ours := errors.AsType[*pawl.Error](o.broken); ours || err == nil {
-		return o.broken
-	}
-	return err
+	*conversation
+	limit  int64
+	broken error
 }
 
 // Get reads an object by its hash or by the full name of a ref. It returns
@@ -242,4 +197,16 @@ func (o *Objects) Tree(name string) ([]Entry, error) {
 		rest = rest[end+1+raw:]
 	}
 	return entries, nil
+}
+
+// Missing returns those of some objects that the repository does not have.
+func (r Repo) Missing(ctx context.Context, hashes []string) ([]string, error) {
+	out, err := r.output(ctx, strings.NewReader(strings.Join(hashes, "\n")+"\n"), "cat-file", "--batch-check")
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if hash, ok := strings.CutSuffix(line, " missing\n"); ok {
+			missing = append(missing, hash)
+		}
+	}
+	return missing, err
 }

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // Limits of a folder of held-out checks.
@@ -30,7 +30,7 @@ const (
 )
 
 // scriptName is what the name of a script must be like: it is shown, and part of a path.
-var scriptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,70}\.sh$`)
+var scriptName = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,70}\.sh$`)
 
 // Read reads a folder of checks. It is refused if something in it cannot be used as it is meant; an
 // error says what would be right. Symbolic links to files of the folder count as these files.

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -35,7 +34,7 @@ const (
 // Read returns the instructions in a commit: those that hold everywhere first, then
 // those of folders, outer ones before inner ones, and each file before what it imports.
 // Texts pass through redact, which may be nil.
-func Read(ctx context.Context, repo git.Repo, commit pawl.CommitHash, redact func([]byte) []byte) (_ pawl.Instructions, err error) {
+func Read(ctx context.Context, repo *git.Resident, commit pawl.CommitHash, redact func([]byte) []byte) (pawl.Instructions, error) {
 	files, err := repo.Files(ctx, string(commit))
 	if err != nil {
 		return pawl.Instructions{}, err
@@ -44,21 +43,22 @@ func Read(ctx context.Context, repo git.Repo, commit pawl.CommitHash, redact fun
 	if len(found) == 0 {
 		return pawl.Instructions{}, nil
 	}
-	objects, err := repo.Objects(ctx)
-	if err != nil {
-		return pawl.Instructions{}, err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	r := &reader{objects: objects, redact: redact, left: maxAll, listed: map[string]bool{}, trees: map[string][]git.Entry{}, texts: map[pawl.Hash]bool{}}
-	c, err := objects.Commit(string(commit))
-	if err != nil {
-		return pawl.Instructions{}, err
-	}
-	r.root = c.Tree
-	for _, f := range found {
-		if err := r.add(f.path, f.folder, 0); err != nil {
-			return pawl.Instructions{}, fmt.Errorf("read %q: %w", f.path, err)
+	r := &reader{redact: redact, left: maxAll, listed: map[string]bool{}, trees: map[string][]git.Entry{}, texts: map[pawl.Hash]bool{}}
+	err = repo.Objects(ctx, func(objects *git.Objects) error {
+		c, err := objects.Commit(string(commit))
+		if err != nil {
+			return err
 		}
+		r.objects, r.root = objects, c.Tree
+		for _, f := range found {
+			if err := r.add(f.path, f.folder, 0); err != nil {
+				return fmt.Errorf("read %q: %w", f.path, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return pawl.Instructions{}, err
 	}
 	return r.out, nil
 }

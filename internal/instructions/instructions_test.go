@@ -31,6 +31,18 @@ type repository struct {
 const linkTo = "-> "
 
 // mustCommit makes a repository with one commit.
+// reader reads the repository until the test ends.
+func (r repository) reader(tb testing.TB) *git.Resident {
+	tb.Helper()
+	k := r.Resident(time.Minute)
+	tb.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return k
+}
+
 func mustCommit(tb testing.TB, files map[string]string) repository {
 	tb.Helper()
 	ctx := context.Background()
@@ -82,7 +94,7 @@ func mustWrite(tb testing.TB, dir string, files map[string]string) {
 
 func mustRead(tb testing.TB, r repository) pawl.Instructions {
 	tb.Helper()
-	got, err := instructions.Read(tb.Context(), r.Repo, r.commit, nil)
+	got, err := instructions.Read(tb.Context(), r.reader(tb), r.commit, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -170,7 +182,7 @@ func TestReadsTheCommit(t *testing.T) {
 	if diff := cmp.Diff([]string{"AGENTS.md [] as committed"}, outline(mustRead(t, r))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := instructions.Read(t.Context(), r.Repo, pawl.CommitHash(strings.Repeat("0", 40)), nil); err == nil {
+	if _, err := instructions.Read(t.Context(), r.reader(t), pawl.CommitHash(strings.Repeat("0", 40)), nil); err == nil {
 		t.Error("a commit that is not there tells nothing, and that is no error")
 	}
 }
@@ -243,7 +255,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	const secret = "sk-abcdefghijklmnopqrstuvwxyz"
 	text := strings.Repeat("x", maxFile-10) + secret + strings.Repeat("y", 100_000)
 	r := mustCommit(t, map[string]string{"AGENTS.md": "The key is " + secret, "CLAUDE.md": text})
-	got, err := instructions.Read(t.Context(), r.Repo, r.commit, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(secret), []byte("[KEY]")) })
+	got, err := instructions.Read(t.Context(), r.reader(t), r.commit, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(secret), []byte("[KEY]")) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,3 +39,18 @@ func Run(cmd *exec.Cmd) error {
 	closeInherited()
 	return cmd.Run()
 }
+
+// Serve is as [Run], but does not wait for the process before end is closed. It calls started when
+// the process has its own copies of what it was given, or could not be started.
+func Serve(cmd *exec.Cmd, started func(), end <-chan struct{}) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	closeInherited()
+	err := cmd.Start()
+	started()
+	if err != nil {
+		return err
+	}
+	<-end
+	return cmd.Wait()
+}

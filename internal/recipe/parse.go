@@ -43,11 +43,49 @@ func Load(name string, dirs ...fs.FS) (pawl.Recipe, error) {
 	return r.recipe, err
 }
 
+// Whole is a recipe with all that it is made of.
+type Whole struct {
+	Recipe  pawl.Recipe
+	Prompts map[string]string // as of [Prompts]
+	Origin  pawl.RecipeOrigin // as of [Origin]
+}
+
+// LoadWhole is [Load], [Prompts] and [Origin] with each file read once. If the recipe can be read and
+// its templates cannot, the answer has the recipe beside the error.
+func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
+	l := newLoader(dirs)
+	origin := l.origin(name, prefix)
+	r, err := l.load(name)
+	if err != nil {
+		return Whole{}, err
+	}
+	out := Whole{Recipe: r.recipe}
+	if out.Prompts, err = l.prompts(name, r); err == nil {
+		out.Origin = origin()
+	}
+	return out, err
+}
+
 // Origin says what the recipe of this name is made of: which files of dirs, recipes and templates,
 // and which built-in recipes files of dirs replace. prefix is put before the names of
 // files.
 func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
 	l := newLoader(dirs)
+	origin := l.origin(name, prefix)
+	r, err := l.load(name)
+	if err != nil {
+		return pawl.RecipeOrigin{}, err
+	}
+	for _, file := range templates(r.recipe) {
+		if _, _, err := l.template(r.names, file); err != nil {
+			return pawl.RecipeOrigin{}, err
+		}
+	}
+	return origin(), nil
+}
+
+// origin notes from now on which files are used, and returns a function that tells.
+func (l *loader) origin(name, prefix string) func() pawl.RecipeOrigin {
 	out := pawl.RecipeOrigin{Name: name}
 	own := map[string]bool{}
 	l.read = func(dir int, file string) {
@@ -59,17 +97,10 @@ func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
 			out.Replaces = append(out.Replaces, name)
 		}
 	}
-	r, err := l.load(name)
-	if err != nil {
-		return pawl.RecipeOrigin{}, err
+	return func() pawl.RecipeOrigin {
+		out.Files = slices.Sorted(maps.Keys(own))
+		return out
 	}
-	for _, file := range templates(r.recipe) {
-		if _, _, err := l.template(r.names, file); err != nil {
-			return pawl.RecipeOrigin{}, err
-		}
-	}
-	out.Files = slices.Sorted(maps.Keys(own))
-	return out, nil
 }
 
 // Prompts reads the templates the recipe of this name uses, by file name. Each
@@ -82,6 +113,11 @@ func Prompts(name string, dirs ...fs.FS) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.prompts(name, r)
+}
+
+// prompts reads the templates of a recipe.
+func (l *loader) prompts(name string, r loaded) (map[string]string, error) {
 	out := map[string]string{}
 	for _, file := range templates(r.recipe) {
 		text, found, err := l.template(r.names, file)

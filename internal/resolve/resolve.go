@@ -14,13 +14,14 @@
 package resolve
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // Task is a task that is known.
@@ -156,13 +157,13 @@ var hints = [][]string{
 }
 
 // polite are words that may come before a hint.
-var polite = set("please now ok okay hey hi then and so just let us lets s d can could would will you we should i want to like need pawl")
+var polite = wordSet("please now ok okay hey hi then and so just let us lets s d can could would will you we should i want to like need pawl")
 
 // hint reports whether a message hints at going on with something, and gives the
 // words that say with what.
 func hint(message string) (rest []string, ok bool) {
 	rest = words(message)
-	for len(rest) > 0 && polite[rest[0]] {
+	for len(rest) > 0 && polite()[rest[0]] {
 		rest = rest[1:]
 	}
 	for _, h := range hints {
@@ -178,7 +179,7 @@ func hint(message string) (rest []string, ok bool) {
 // stop, as in "the auth pages: add a logout", else all.
 func reference(message string, rest []string) []string {
 	for i, w := range rest {
-		if before := content(rest[:i]); calls[w] && len(before) > 0 {
+		if before := content(rest[:i]); calls()[w] && len(before) > 0 {
 			return before
 		}
 	}
@@ -191,9 +192,9 @@ func reference(message string, rest []string) []string {
 }
 
 // calls are words for a task.
-var calls = set("task job work thing stuff run")
+var calls = wordSet("task job work thing stuff run")
 
-var fullID = regexp.MustCompile(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
+var fullID = pattern.Of(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
 
 // Near returns the tasks that may have been meant by a full id which is not known: those
 // with its number, then those with words of its slug, the likeliest first.
@@ -229,8 +230,8 @@ func named(message string, tasks []Task) (out []Task) {
 }
 
 var (
-	numbered = regexp.MustCompile(`(?i)(?:\btask\s+(?:no\.?\s+|nr\.?\s+|number\s+)?#?|#)([0-9]{1,9})\b`)
-	padded   = regexp.MustCompile(`(?:^|\s)([0-9]{3,9})(?:[\s,.;:!?]|$)`)
+	numbered = pattern.Of(`(?i)(?:\btask\s+(?:no\.?\s+|nr\.?\s+|number\s+)?#?|#)([0-9]{1,9})\b`)
+	padded   = pattern.Of(`(?:^|\s)([0-9]{3,9})(?:[\s,.;:!?]|$)`)
 )
 
 // number is the number of the task that a message names, as in "task 2", "#2" and
@@ -271,7 +272,7 @@ func words(text string) []string {
 // content are the words that say something, each once.
 func content(words []string) (out []string) {
 	for _, w := range words {
-		if !empty[w] && !slices.Contains(out, w) {
+		if !empty()[w] && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}
@@ -279,18 +280,21 @@ func content(words []string) (out []string) {
 }
 
 // empty are words that say nothing about which task is meant.
-var empty = set(`a an the this that these those it its my our your their his her of to on in at by for from with without into and or
+var empty = wordSet(`a an the this that these those it its my our your their his her of to on in at by for from with without into and or
 	but as is are was were be been being do does did done doing have has had i we you they he she me us them s t d ll re ve
 	task tasks work working works job thing things stuff one ones run runs please again still where left off up out
 	last previous earlier old current open unfinished started begun yesterday today before now where there so then just also
 	continue continuing resume keep going go finish finishing rest remaining number no nr some more further`)
 
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		out[w] = true
-	}
-	return out
+// wordSet returns a function that returns the set of these words, which it makes at its first call.
+func wordSet(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			out[w] = true
+		}
+		return out
+	})
 }
 
 // least is how many letters two words must have in common at their beginning.

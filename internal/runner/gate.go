@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"pawl/internal/artifact"
 	"pawl/internal/driver"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/pattern"
 )
 
 // runGate judges a commit in a clean checkout of it, with what was prepared for it. All of it
@@ -317,12 +317,12 @@ func failing(tests []pawl.TestResult) []string {
 
 // numbers are lines, columns and counts in a message, which move; not those that
 // are part of a name, as in int32 or CVE-2024-3094.
-var numbers = regexp.MustCompile(`(^|[\s(:,])[0-9]+\b`)
+var numbers = pattern.Of(`(^|[\s(:,])[0-9]+\b`)
 
 // hexes are hashes, and what is left of them when a # has taken the place of
 // their digits: a checkout's path ends in the hash of its commit, which no two
 // attempts share.
-var hexes = regexp.MustCompile(`[0-9a-f]{16,}|[a-f#]{10,}`)
+var hexes = pattern.Of(`[0-9a-f]{16,}|[a-f#]{10,}`)
 
 // found tells findings apart by all but where in their file they are.
 func found(findings []pawl.Diagnostic) []string {

@@ -51,7 +51,11 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	}
 	// What a tool that can write left behind is recorded as a tree, so that recovery
 	// can tell what happened since.
-	recording, err := r.Spaces.Tree(ctx, job.Workspace)
+	var wrote []string
+	if t.Class() == pawl.CrashProbe { // it changes nothing else
+		wrote = res.Wrote
+	}
+	recording, err := r.Spaces.Tree(ctx, job.Workspace, wrote...)
 	if err != nil {
 		return nil, fmt.Errorf("record the worktree after %s: %w", do.Tool, err)
 	}

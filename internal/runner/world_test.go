@@ -89,6 +89,7 @@ func MustWorldIn(tb testing.TB, box *sandbox.Box, files map[string]string) *worl
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(spaces.Rest)
 	temp := filepath.Join(top, "temp")
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		tb.Fatal(err)
@@ -329,11 +330,11 @@ type spaces struct {
 	diff func() ([]byte, error)
 }
 
-func (s *spaces) Tree(ctx context.Context, name string) (pawl.Recording, error) {
+func (s *spaces) Tree(ctx context.Context, name string, wrote ...string) (pawl.Recording, error) {
 	if s.tree != nil {
 		return s.tree()
 	}
-	return s.Workspaces.Tree(ctx, name)
+	return s.Workspaces.Tree(ctx, name, wrote...)
 }
 
 func (s *spaces) Open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.WorkspaceState, error) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,18 +166,4 @@ func runs(n int) *manyRuns {
 			Status: pawl.StatusEnded, Outcome: pawl.OutcomeComplete, Branch: "pawl/x", Iteration: 3, Max: 10, Cost: 12, Tokens: 1222, Started: time.Now(), Updated: time.Now(), Seq: 100})
 	}
 	return m
-}
-
-// What a list of many runs costs, whole and its newest.
-func BenchmarkList(b *testing.B) {
-	h := Handler(runs(10_000))
-	for _, query := range []string{"", "?limit=50"} {
-		b.Run("Runs"+query, func(b *testing.B) {
-			for b.Loop() {
-				r := httptest.NewRequest(http.MethodGet, "/v1/runs"+query, nil)
-				r.Host = "pawl"
-				h.ServeHTTP(httptest.NewRecorder(), r)
-			}
-		})
-	}
 }

@@ -17,26 +17,27 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-var update = flag.Bool("update", false, "write docs/openapi.json anew")
+var update = flag.Bool("update", false, "write the descriptions of the API anew")
 
-// The description that is checked in is that of what is served.
+// The descriptions that are checked in are those of what is served.
 func TestOpenAPIFile(t *testing.T) {
-	const file = "../../docs/openapi.json"
-	got, err := OpenAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
+	for file, daemon := range map[string]bool{"openapi/daemon.json": true, "../../docs/openapi.json": true, "openapi/project.json": false} {
+		got, err := describe(daemon)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what is served: go test ./internal/server -run OpenAPIFile -update", file)
+		if *update {
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what is served: go test ./internal/server -run OpenAPIFile -update", file)
+		}
 	}
 }
 
@@ -311,20 +312,5 @@ func TestDescriptionOfAProject(t *testing.T) {
 	}
 	if _, ok := doc.Paths["/v1/runs/{run}/watch"]; !ok || doc.Paths["/v1/projects"] != nil {
 		t.Errorf("it describes %v", slices.Sorted(maps.Keys(doc.Paths)))
-	}
-}
-
-// What the description costs is paid by who asks for it. Making a handler is cheap.
-func BenchmarkHandler(b *testing.B) {
-	for b.Loop() {
-		Handler(&fake{})
-	}
-}
-
-func BenchmarkDescribe(b *testing.B) {
-	for b.Loop() {
-		if _, err := OpenAPI(); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package server offers a [pawl.Service], or those of a daemon, over HTTP and JSON.
 //
 // What can be asked is the list in [operations]; the OpenAPI description is made of
-// it ([OpenAPI], docs/openapi.json), and docs/api.md shows it in use. A process that
+// it by the tests ([OpenAPI], docs/openapi.json), and docs/api.md shows it in use. A process that
 // has one project serves it under /v1, a daemon each of its projects under
 // /v1/projects/{project}.
 //
@@ -24,12 +24,13 @@
 package server
 
 import (
+	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"pawl"
@@ -58,7 +59,7 @@ func Handler(s pawl.Service) http.Handler {
 }
 
 func newHandler(alone pawl.Service, d *Daemon, feed *message.Feed) *handler {
-	return &handler{alone: alone, d: d, feed: feed, description: sync.OnceValues(func() ([]byte, error) { return describe(d != nil) })}
+	return &handler{alone: alone, d: d, feed: feed}
 }
 
 // projects are those that are served.
@@ -83,9 +84,6 @@ type handler struct {
 	once  once
 	feeds feeds
 	feed  *message.Feed
-	// description is made when it is first asked for: that takes some milliseconds,
-	// which nothing else is to wait for.
-	description func() ([]byte, error)
 }
 
 // face is the handler of requests that come from a face.
@@ -116,9 +114,8 @@ func operations() []operation {
 func runOperations() []operation {
 	const run = "/runs/{run}"
 	return []operation{
-		asks(http.MethodGet, "/runs", "listRuns", "The project's runs, oldest first", func(h *handler, c *call) ([]pawl.RunInfo, error) {
-			return listRuns(c)
-		}).with(param{"query", "limit", "how many of the newest; 0 or nothing: all"}),
+		operation{method: http.MethodGet, path: "/runs", id: "listRuns", summary: "The project's runs, oldest first",
+			out: reflect.TypeFor[[]pawl.RunInfo](), do: listRuns}.with(param{"query", "limit", "how many of the newest; 0 or nothing: all"}),
 		takes("/runs", "startRun", "Start a run", func(h *handler, c *call, in pawl.StartRequest) (pawl.RunInfo, error) {
 			info, err := c.s.Start(c.Context(), in)
 			h.changed(c, info.ID, err)
@@ -173,16 +170,38 @@ func runOperations() []operation {
 	}
 }
 
-func listRuns(c *call) ([]pawl.RunInfo, error) {
+// listRuns answers with the JSON of the runs' lines. Most of it is stored already.
+func listRuns(_ *handler, w http.ResponseWriter, c *call) {
 	most := 0
 	if text := c.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return nil, pawl.Errorf(pawl.CodeInvalid, "limit %q: want a number of runs", text)
+			refuse(w, pawl.Errorf(pawl.CodeInvalid, "limit %q: want a number of runs", text))
+			return
 		}
 		most = n
 	}
-	return pawl.NewestRuns(c.Context(), c.s, most)
+	lines, err := pawl.NewestLines(c.Context(), c.s, most)
+	for i := range lines {
+		if err == nil && lines[i].JSON == nil {
+			lines[i].JSON, err = json.Marshal(lines[i].Info)
+		}
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, piece)
+	_ = out.WriteByte('[')
+	for i, l := range lines {
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		_, _ = out.Write(l.JSON)
+	}
+	_, _ = out.WriteString("]\n")
+	_ = out.Flush() // a reader that has gone needs no answer
 }
 
 // daemonOperations are those of a daemon.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/plain"
 	"pawl/internal/recipe"
 )
@@ -16,7 +16,7 @@ import (
 // take its place, and no other run can have it: it would be complete without any work.
 const MergeRecipe = "merge-check"
 
-var commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var commitHash = pattern.Of(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // merges makes the run that judges a merge, with the settings of the run whose work is merged.
 func (s *starting) merges(ctx context.Context) error {

@@ -158,7 +158,8 @@ func (s *starting) choose(context.Context) (err error) {
 		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s only judges merges: nobody would work on the goal", name).WithField("recipe").
 			WithHint("name another recipe, or merge a run's work with pawl merge RUN")
 	}
-	if s.spec.Recipe, err = recipe.Load(name, own...); err != nil {
+	whole, err := recipe.LoadWhole(name, recipeFolder+"/", own...)
+	if s.spec.Recipe = whole.Recipe; err != nil && whole.Recipe.Name == "" {
 		if e, ok := errors.AsType[*pawl.Error](err); ok && s.req.Recipe != "" {
 			return e.WithField("recipe")
 		}
@@ -167,13 +168,11 @@ func (s *starting) choose(context.Context) (err error) {
 	if err := s.config.Apply(&s.spec.Recipe); err != nil {
 		return err
 	}
+	if err != nil {
+		return err
+	}
 	s.spec.Settings.Evidence = s.spec.Settings.Evidence.Stricter(s.spec.Recipe.Evidence)
-	if s.spec.Prompts, err = recipe.Prompts(name, own...); err != nil {
-		return err
-	}
-	if s.spec.Origin, err = recipe.Origin(name, recipeFolder+"/", own...); err != nil {
-		return err
-	}
+	s.spec.Prompts, s.spec.Origin = whole.Prompts, whole.Origin
 	criteria := s.config.Criteria
 	if len(s.req.Flags.Criteria) > 0 {
 		criteria = s.req.Flags.Criteria

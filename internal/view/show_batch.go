@@ -2,11 +2,11 @@ package view
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/plain"
 )
 
@@ -128,7 +128,7 @@ func (r *Run) askedRow(q *Question, blobs Blobs) AskedRow {
 }
 
 // recordNumber is what the title of a record begins with.
-var recordNumber = regexp.MustCompile(`^#*\s*([A-Z][A-Za-z -]* [0-9]+:)?\s*`)
+var recordNumber = pattern.Of(`^#*\s*([A-Z][A-Za-z -]* [0-9]+:)?\s*`)
 
 // recordTitle returns a record's first line without its number.
 func recordTitle(record string) string {

@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/ecosystem"
 	"pawl/internal/egress"
+	"pawl/internal/pattern"
 	"pawl/internal/start"
 )
 
@@ -125,10 +125,10 @@ func (e *examination) absent(lines []string) []string {
 }
 
 var (
-	quoted     = regexp.MustCompile(`'[^']*'|"[^"]*"|\\.`)
-	separators = regexp.MustCompile("\\$\\(|[;&|\\n(){}`]")
-	assignment = regexp.MustCompile(`^[A-Za-z_]\w*=`)
-	program    = regexp.MustCompile(`^[A-Za-z0-9][\w.+-]*$`)
+	quoted     = pattern.Of(`'[^']*'|"[^"]*"|\\.`)
+	separators = pattern.Of("\\$\\(|[;&|\\n(){}`]")
+	assignment = pattern.Of(`^[A-Za-z_]\w*=`)
+	program    = pattern.Of(`^[A-Za-z0-9][\w.+-]*$`)
 )
 
 // builtin are words of the shell itself, and those after which no program comes.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/pattern"
 	"pawl/internal/plain"
 	"pawl/internal/start"
 	"pawl/internal/view"
@@ -302,4 +302,4 @@ func (h *here) squashed(ctx context.Context, r *view.Run, m merge) (string, erro
 }
 
 // effect is the trailer by which a run finds a commit of its own again.
-var effect = regexp.MustCompile(`(?m)^Pawl-Effect: .*\n?`)
+var effect = pattern.Of(`(?m)^Pawl-Effect: .*\n?`)

@@ -28,7 +28,7 @@ func serve(t *testing.T, args ...string) (did string, o Options, err error) {
 		Status:    func(context.Context) (*Status, error) { return &Status{}, nil },
 		Install:   func(ctx context.Context, o Options) (Installed, error) { return Installed{}, do("install")(ctx, o) },
 		Uninstall: func(ctx context.Context) (string, error) { return "", do("uninstall")(ctx, Options{}) },
-		OpenAPI:   func() ([]byte, error) { did = "openapi"; return nil, nil },
+		OpenAPI:   func() []byte { did = "openapi"; return nil },
 	}))
 	root.SetArgs(append([]string{"serve"}, args...))
 	err = root.ExecuteContext(t.Context())

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
 	"pawl/internal/artifact"
+	"pawl/internal/pattern"
 	"pawl/internal/view"
 )
 
@@ -150,7 +150,7 @@ func (w *Writer) forget(ref pawl.LoopRef) {
 }
 
 // safe is what a folder or a file of ours may be called.
-var safe = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var safe = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // write brings one loop's files to where they are to be and writes what has changed.
 func (w *Writer) write(rec *view.Record, f *folder) error {

@@ -3,12 +3,12 @@ package taskfolder
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/plain"
 )
 
@@ -142,7 +142,7 @@ func recordOf(text string) record {
 	return r
 }
 
-var sectionName = regexp.MustCompile(`^\*\*([A-Z][A-Za-z ]{2,30}):\*\*`)
+var sectionName = pattern.Of(`^\*\*([A-Z][A-Za-z ]{2,30}):\*\*`)
 
 // sectionsOf are the texts behind names such as "**Context:**" at the beginning of a line,
 // the first of each name. What is in none is left out.

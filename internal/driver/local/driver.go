@@ -150,20 +150,16 @@ func (d *Driver) Driven(id pawl.RunID) bool {
 }
 
 // Line returns the line of a run after its last durable event. The stored one is older: it is
-// not replaced by every event. It reports false for a run that is not driven, or of which
-// nothing has happened here yet.
-func (d *Driver) Line(id pawl.RunID) (pawl.RunInfo, bool) {
+// not replaced by every event. It returns nil for a run that is not driven, or of which nothing
+// has happened here yet. The line is shared and must not be changed.
+func (d *Driver) Line(id pawl.RunID) *pawl.RunInfo {
 	d.mu.Lock()
 	r := d.runs[id]
 	d.mu.Unlock()
 	if r == nil {
-		return pawl.RunInfo{}, false
+		return nil
 	}
-	line := r.line.Load()
-	if line == nil {
-		return pawl.RunInfo{}, false
-	}
-	return *line, true
+	return r.line.Load()
 }
 
 // Close ends driving: effects under way are cancelled and not answered, as if

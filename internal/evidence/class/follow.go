@@ -3,11 +3,11 @@ package class
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // maxFollowed is how many bytes of a file [Classes.Follow] looks at.
@@ -81,9 +81,9 @@ func isShell(p splitPath, text string) bool {
 }
 
 // taskLine is what stands before a command in a tox.ini or Taskfile.
-var taskLine = regexp.MustCompile(`^\s*(?:-\s+)?(?:(?:cmd|sh|commands\w*)\s*[:=])?\s*['"]?`)
+var taskLine = pattern.Of(`^\s*(?:-\s+)?(?:(?:cmd|sh|commands\w*)\s*[:=])?\s*['"]?`)
 
-var shebangShell = regexp.MustCompile(`\b(ba|da|z|k)?sh\b`)
+var shebangShell = pattern.Of(`\b(ba|da|z|k)?sh\b`)
 
 // manifest takes the scripts of a package.json or composer.json that gates run into account, and
 // the set-up files of test runners.
@@ -154,10 +154,10 @@ func (u *uses) wants(name string) bool {
 }
 
 var (
-	makeVariable = regexp.MustCompile(`^(?:export\s+)?([\w.]+)\s*(?:[:?+]{0,3}=)\s*(.*)$`)
-	makeRule     = regexp.MustCompile(`^([^\s#:=][^:=#]*?)\s*::?(?:\s+|$)(.*)$`)
-	makeUse      = regexp.MustCompile(`\$[({]([\w.]+)[)}]`)
-	makeInclude  = regexp.MustCompile(`^\s*[-s]?include\s+(.*)$`)
+	makeVariable = pattern.Of(`^(?:export\s+)?([\w.]+)\s*(?:[:?+]{0,3}=)\s*(.*)$`)
+	makeRule     = pattern.Of(`^([^\s#:=][^:=#]*?)\s*::?(?:\s+|$)(.*)$`)
+	makeUse      = pattern.Of(`\$[({]([\w.]+)[)}]`)
+	makeInclude  = pattern.Of(`^\s*[-s]?include\s+(.*)$`)
 )
 
 type makeTarget struct{ needs, recipe []string }
@@ -256,9 +256,9 @@ func expandMake(line string, variables map[string]string) string {
 }
 
 var (
-	quoted     = regexp.MustCompile("\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|`[^`\n]{1,400}`")
-	imported   = regexp.MustCompile(`(?m)(?:\brequire(?:_relative)?\b\s*\(?|\bfrom\b|\bimport\b\s*\(?)\s*["'](\.{0,2}[\w./-]+)["']`)
-	pyImported = regexp.MustCompile(`(?m)^\s*(?:from\s+\.*([\w.]*)\s+import\s+(\w+)|import\s+([\w.]+))`)
+	quoted     = pattern.Of("\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|`[^`\n]{1,400}`")
+	imported   = pattern.Of(`(?m)(?:\brequire(?:_relative)?\b\s*\(?|\bfrom\b|\bimport\b\s*\(?)\s*["'](\.{0,2}[\w./-]+)["']`)
+	pyImported = pattern.Of(`(?m)^\s*(?:from\s+\.*([\w.]*)\s+import\s+(\w+)|import\s+([\w.]+))`)
 )
 
 // source takes the texts of a script into account, and what one in a folder of scripts imports
@@ -300,13 +300,13 @@ func standardPython(module string) bool {
 
 // setUpKey matches the settings of test runners that name files to load before tests, and what
 // configurations extend.
-var setUpKey = regexp.MustCompile(`(?m)["']?\b(setupFiles|setupFilesAfterEnv|setupFile|setupNodeEvents|globalSetup|globalTeardown|supportFile|require|requires|import|preload|bootstrap|testEnvironment|helpers|extends)\b["']?\s*[:=](\s*(?:\[[^\]]*\]|"[^"\n]*"|'[^'\n]*')|(?:[ \t]*\n\s*-\s+[^\n]+)+|[ \t]*[\w@./<>-]+)`)
+var setUpKey = pattern.Of(`(?m)["']?\b(setupFiles|setupFilesAfterEnv|setupFile|setupNodeEvents|globalSetup|globalTeardown|supportFile|require|requires|import|preload|bootstrap|testEnvironment|helpers|extends)\b["']?\s*[:=](\s*(?:\[[^\]]*\]|"[^"\n]*"|'[^'\n]*')|(?:[ \t]*\n\s*-\s+[^\n]+)+|[ \t]*[\w@./<>-]+)`)
 
 // listed are the words of a value: quoted, or one per line of YAML, or alone.
-var listed = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|-\s+([^\s"'\n]+)|^\s*([\w@./<>-]+)$`)
+var listed = pattern.Of(`"([^"\n]*)"|'([^'\n]*)'|-\s+([^\s"'\n]+)|^\s*([\w@./<>-]+)$`)
 
 // lineOption matches the options of test runners in files such as .rspec and pytest.ini.
-var lineOption = regexp.MustCompile(`(?m)(?:^|\s)(--require|-r|-p|--import|--bootstrap|--config|--rcfile)[ =]+([\w./-]+)`)
+var lineOption = pattern.Of(`(?m)(?:^|\s)(--require|-r|-p|--import|--bootstrap|--config|--rcfile)[ =]+([\w./-]+)`)
 
 // settings takes a configuration file into account.
 func (u *uses) settings(text string, at place) {

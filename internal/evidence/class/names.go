@@ -2,11 +2,12 @@ package class
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"pawl/internal/pattern"
 )
 
 // Limits of what is learned from commands and scripts, which a model may have written.
@@ -151,7 +152,7 @@ var setUpOptions = []string{"--require", "--import", "--loader", "--experimental
 var requirers = []string{"node", "nodejs", "tsx", "ts-node", "mocha", "ts-mocha", "electron-mocha", "mochapack", "jasmine", "tape", "nyc", "c8", "cucumber", "cucumber-js",
 	"ruby", "rspec", "rake"}
 
-var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
+var assignment = pattern.Of(`^[A-Za-z_]\w*\+?=`)
 
 // shell takes the commands of a shell text into account.
 func (u *uses) shell(text string, at place) {

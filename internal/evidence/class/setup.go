@@ -4,11 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // IsSetUp reports whether a file runs before tests or decides how they run, by its name, by
@@ -54,14 +54,14 @@ func (c *Classes) SetUp(name string, data []byte) (text string, is bool) {
 }
 
 // setUpMarks match, in tests and what they need, what runs before all of them.
-var setUpMarks = map[string]*regexp.Regexp{
-	".py": regexp.MustCompile(`(?m)^def (?:setUpModule|setup_module|load_tests|pytest_\w+)\b|^@pytest\.fixture\([^)\n]*autouse\s*=\s*True|^pytest_plugins\b`),
-	".rs": regexp.MustCompile(`#\[(?:ctor::)?ctor\b`),
-	".cs": regexp.MustCompile(`\[(?:ModuleInitializer|AssemblyInitialize|AssemblyCleanup|SetUpFixture|Before\(Assembly\)|assembly:\s*\w+)\b`),
-	".js": regexp.MustCompile(`\bmochaHooks\b|\bmochaGlobalSetup\b`),
-	".ts": regexp.MustCompile(`\bmochaHooks\b|\bmochaGlobalSetup\b`),
-	".kt": regexp.MustCompile(`\bAbstractProjectConfig\b|\bLauncherSessionListener\b`),
-	".java": regexp.MustCompile(
+var setUpMarks = map[string]*pattern.Pattern{
+	".py": pattern.Of(`(?m)^def (?:setUpModule|setup_module|load_tests|pytest_\w+)\b|^@pytest\.fixture\([^)\n]*autouse\s*=\s*True|^pytest_plugins\b`),
+	".rs": pattern.Of(`#\[(?:ctor::)?ctor\b`),
+	".cs": pattern.Of(`\[(?:ModuleInitializer|AssemblyInitialize|AssemblyCleanup|SetUpFixture|Before\(Assembly\)|assembly:\s*\w+)\b`),
+	".js": pattern.Of(`\bmochaHooks\b|\bmochaGlobalSetup\b`),
+	".ts": pattern.Of(`\bmochaHooks\b|\bmochaGlobalSetup\b`),
+	".kt": pattern.Of(`\bAbstractProjectConfig\b|\bLauncherSessionListener\b`),
+	".java": pattern.Of(
 		`\bLauncherSessionListener\b|\bTestExecutionListener\b|\bISuiteListener\b|@BeforeSuite\b`),
 }
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // noDependencies are what tools print when packages are not in place that the

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 var (

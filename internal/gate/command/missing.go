@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // A command that cannot do its work lacks one of two things. A program is missing on the

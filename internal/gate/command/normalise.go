@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // Limits of normalising: how much is read, and how long the result may be.

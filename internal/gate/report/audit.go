@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // npmAudit is what npm audit --json (since npm 7) prints, and what pnpm, yarn

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // The lines in which compilers and linters say where something is wrong.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // countPattern is the closing line of a runner whose tests have no names in

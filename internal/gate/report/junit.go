@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // readJUnit reads JUnit XML: one or more testsuites or testsuite elements,

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // Whole names a failure that belongs to no test: a package that does not

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // Escapes are matched only where they end on their line, so that a stray byte

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 var (

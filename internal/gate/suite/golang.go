@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // goSelecting are flags of go test that say which tests run or how they are told of, with

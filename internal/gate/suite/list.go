@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // Listed reads what the command of [Suite.List] printed on standard output. The names are

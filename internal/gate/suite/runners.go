@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
+	"pawl/internal/pattern"
 )
 
 // ResultsName is the name of the file, in the room's folder for temporary files, in which a

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"pawl/internal/gate/pattern"
+	"pawl/internal/pattern"
 )
 
 // file reads a file of the tree.

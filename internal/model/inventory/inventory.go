@@ -13,13 +13,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"pawl"
 	"pawl/internal/model/wire"
+	"pawl/internal/pattern"
 )
 
 // Limits on an answer.
@@ -283,7 +283,7 @@ func Has(models []string, name string) bool {
 	})
 }
 
-var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
+var snapshot = pattern.Of(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
 // maxNames is how many models an error names.
 const maxNames = 5

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // problem is what an error body says, wherever it says it.
@@ -205,7 +205,7 @@ func contextTooLong(p problem) bool {
 }
 
 // noModel matches what providers and agents say of a model that does not exist.
-var noModel = regexp.MustCompile("(?i)\\bmodel\\b.{0,100}\\b(does not exist|not found|is not supported|not exist)|models/[^ ]+ is not found|" +
+var noModel = pattern.Of("(?i)\\bmodel\\b.{0,100}\\b(does not exist|not found|is not supported|not exist)|models/[^ ]+ is not found|" +
 	"(no such|unknown|invalid|unsupported) model\\b|issue with the selected model|not a valid model|no endpoints found")
 
 // unknownModel reports whether there is no such model, or the account may not use it. A status alone

@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pawl/internal/pattern"
 )
 
 // maxMessage is the most bytes of a provider's text that an error carries.
@@ -16,7 +17,7 @@ const minSecret = 8
 
 // keyLike matches what providers' keys look like, also half masked as some
 // providers repeat them in their errors.
-var keyLike = regexp.MustCompile(`\bsk-[A-Za-z0-9_*.-]{4,}`)
+var keyLike = pattern.Of(`\bsk-[A-Za-z0-9_*.-]{4,}`)
 
 // Clean makes a text from outside fit for an error: printable, on one line,
 // without the key or anything that looks like one, at most 300 bytes.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -25,6 +26,7 @@ type run struct {
 	behind     bool     // its row in heads is out of date
 
 	line *pawl.RunInfo // info, decoded when it is first listed; never changed
+	json []byte        // line as JSON, which is info unless another version of Pawl wrote that
 
 	// blobs are those of the events up to indexed.
 	blobs   map[pawl.Hash]place
@@ -138,7 +140,7 @@ func (x *index) rename(r *run, id pawl.RunID) {
 		return
 	}
 	delete(x.byID, r.id)
-	r.id, r.line, r.behind = id, nil, true
+	r.id, r.line, r.json, r.behind = id, nil, nil, true
 	x.byID[id] = r
 }
 
@@ -170,7 +172,7 @@ func (x *index) advance(r *run, u *unit) {
 	x.last = u.id
 	r.head, r.seq, r.behind = u.id, u.last(), true
 	if u.info != nil {
-		r.info, r.line = u.info, nil
+		r.info, r.line, r.json = u.info, nil, nil
 	}
 }
 
@@ -192,6 +194,19 @@ func decodeLine(id pawl.RunID, info []byte) *pawl.RunInfo {
 	}
 	line.ID = id
 	return line
+}
+
+// lineJSON returns a line as JSON. What is stored is kept if it is the same, as it is unless
+// another version of Pawl wrote it or it cannot be read.
+func lineJSON(line *pawl.RunInfo, stored []byte) []byte {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return nil // whoever needs the JSON meets the error
+	}
+	if bytes.Equal(data, stored) {
+		return stored
+	}
+	return data
 }
 
 // taskOf returns the task number at the beginning of a run's name, or 0 if there is none. It

@@ -255,10 +255,10 @@ func (l *Log) release() error {
 }
 
 // Runs implements [pawl.Log].
-func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return l.NewestRuns(ctx, 0) }
+func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return pawl.NewestRuns(ctx, l, 0) }
 
-// NewestRuns implements [pawl.NewestLister].
-func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
+// NewestLines implements [pawl.LineLister].
+func (l *Log) NewestLines(ctx context.Context, most int) ([]pawl.RunLine, error) {
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) 
 	if most > 0 && len(order) > most {
 		order = order[len(order)-most:]
 	}
-	lines := make([]pawl.RunInfo, len(order))
+	lines := make([]pawl.RunLine, len(order))
 	var unread []int
 	var fresh []run
 	for i, r := range order {
@@ -286,6 +286,7 @@ func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) 
 	for n, i := range unread {
 		r := &fresh[n]
 		r.line = decodeLine(r.id, r.info)
+		r.json = lineJSON(r.line, r.info)
 		l.keepLine(r)
 		lines[i] = shownLine(r)
 	}
@@ -293,13 +294,15 @@ func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) 
 }
 
 // shownLine is a run's line as it is listed.
-func shownLine(r *run) pawl.RunInfo {
-	line := *r.line
-	if r.quarantine != "" {
-		line.Status, line.Reason = pawl.StatusQuarantined, r.quarantine
-		line.Task = cmp.Or(line.Task, taskOf(r.id))
+func shownLine(r *run) pawl.RunLine {
+	line := pawl.RunLine{Info: r.line, JSON: r.json}
+	if r.quarantine == "" {
+		return line
 	}
-	return line
+	return line.With(func(info *pawl.RunInfo) {
+		info.Status, info.Reason = pawl.StatusQuarantined, r.quarantine
+		info.Task = cmp.Or(info.Task, taskOf(r.id))
+	})
 }
 
 // keepLine saves the next caller of Runs from decoding the same line.
@@ -309,7 +312,7 @@ func (l *Log) keepLine(seen *run) {
 	r := l.index.byNum[seen.num]
 	unchanged := r != nil && r.line == nil && len(r.info) == len(seen.info) && (len(r.info) == 0 || &r.info[0] == &seen.info[0])
 	if unchanged {
-		r.line = seen.line
+		r.line, r.json = seen.line, seen.json
 	}
 }
 

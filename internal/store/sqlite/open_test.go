@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -235,4 +237,55 @@ func mustHotJournal(t *testing.T, dir string) {
 		mustWrite(t, filepath.Join(dir, name), mustRead(t, filepath.Join(made, name)))
 	}
 	mustExec(t, db, "ROLLBACK")
+}
+
+// The JSON of a line is that of what is listed, whoever wrote what is stored. F-15
+func TestLineJSON(t *testing.T) {
+	now, err := json.Marshal(pawl.RunInfo{ID: victim, Title: "<now>", Money: &pawl.Money{Spent: 3}, Seq: eventsEach})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stored := range map[string]string{
+		"this version":         string(now),
+		"an earlier version":   `{"id":"` + string(victim) + `","title":"earlier","cost":7}`,
+		"a later version":      strings.Replace(string(now), `{`, `{"later":[1,2],`, 1),
+		"spaces and escapes":   strings.Replace(strings.ReplaceAll(string(now), `,`, " ,\n"), "now", `\u006eow`, 1),
+		"another run's name":   strings.Replace(string(now), string(victim), "999-other", 1),
+		"no JSON":              `{"id": [`,
+		"an array":             `[1]`,
+		"nothing":              ``,
+		"more than one object": string(now) + string(now),
+		"invalid UTF-8":        strings.Replace(string(now), "now", "\xff", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mustSmall(t, dir)
+			mustExec(t, mustSQL(t, dir), `UPDATE heads SET info = ? WHERE run = 2`, stored)
+			log := mustOpenReadOnly(t, dir)
+			defer mustClose(t, log)
+			for range 2 { // the second time it is known
+				lines, err := log.NewestLines(t.Context(), 0)
+				if err != nil || len(lines) != 3 {
+					t.Fatalf("%d lines, %v", len(lines), err)
+				}
+				for _, l := range lines {
+					if want, err := json.Marshal(l.Info); err != nil || string(l.JSON) != string(want) {
+						t.Errorf("%s, want %s", l.JSON, want)
+					}
+				}
+				if lines[1].Info.ID != victim {
+					t.Errorf("the line is of %s", lines[1].Info.ID)
+				}
+			}
+			r := log.index.byID[victim]
+			if shared := len(r.info) > 0 && &r.json[0] == &r.info[0]; shared != (name == "this version") {
+				t.Errorf("it is %t that what is stored is used", shared)
+			}
+			log.quarantine(victim, errors.New("damaged"), true)
+			lines, err := log.NewestLines(t.Context(), 0)
+			if err != nil || lines[1].JSON != nil || lines[1].Info.Status != pawl.StatusQuarantined || lines[0].JSON == nil || lines[2].JSON == nil {
+				t.Errorf("with one in quarantine: %+v, %v", lines, err)
+			}
+		})
+	}
 }

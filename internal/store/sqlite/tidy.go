@@ -45,7 +45,7 @@ func (w *writer) publish(group []*request) {
 		before := r.seq
 		x.advance(r, u)
 		if q.line != nil {
-			r.line = q.line
+			r.line, r.json = q.line, u.info
 		}
 		x.learn(r, q.places(), before, r.seq)
 	}

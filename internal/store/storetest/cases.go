@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -186,6 +187,7 @@ func (s suite) runs(t *testing.T) {
 	if diff := cmp.Diff(want, MustRuns(t, log)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
+	wantJSON(t, log, want)
 	for most, newest := range map[int][]pawl.RunInfo{0: want, 2: want[3:], 9: want} {
 		got, err := pawl.NewestRuns(t.Context(), log, most)
 		if err != nil {
@@ -198,8 +200,28 @@ func (s suite) runs(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, MustRuns(t, s.reopened(t, dir))); diff != "" {
+	log = s.reopened(t, dir)
+	if diff := cmp.Diff(want, MustRuns(t, log)); diff != "" {
 		t.Errorf("runs after reopening (-want +got):\n%s", diff)
+	}
+	wantJSON(t, log, want)
+}
+
+// wantJSON checks that a line's JSON, where it is known, is that of the line.
+func wantJSON(t testing.TB, log pawl.Log, want []pawl.RunInfo) {
+	t.Helper()
+	lines, err := pawl.NewestLines(t.Context(), log, 0)
+	if err != nil || len(lines) != len(want) {
+		t.Fatalf("%d lines, %v; want %d", len(lines), err, len(want))
+	}
+	for i, l := range lines {
+		data, err := json.Marshal(want[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.JSON != nil && string(l.JSON) != string(data) {
+			t.Errorf("line %d is %s, want %s", i, l.JSON, data)
+		}
 	}
 }
 

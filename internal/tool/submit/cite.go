@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"pawl"
+	"pawl/internal/pattern"
 )
 
 // Bounds of what is said of evidence that does not exist, so that the reviewer reads
@@ -151,10 +151,10 @@ const (
 )
 
 // lined matches a path with a line behind it, or two lines between which to look.
-var lined = regexp.MustCompile(`^(.+?)(?::L?(\d+)(?::\d+)?(?:[-–—]L?(\d+)(?::\d+)?)?|#L(\d+)(?:C\d+)?(?:[-–—]L?(\d+)(?:C\d+)?)?|[(\[]L?(\d+)[)\]])$`)
+var lined = pattern.Of(`^(.+?)(?::L?(\d+)(?::\d+)?(?:[-–—]L?(\d+)(?::\d+)?)?|#L(\d+)(?:C\d+)?(?:[-–—]L?(\d+)(?:C\d+)?)?|[(\[]L?(\d+)[)\]])$`)
 
 // pathLike matches what is certainly meant as the path of a file.
-var pathLike = regexp.MustCompile(`^[\pL\pN_@.+~/() \[\]-]*(?:/[\pL\pN_)\]]|[\pL\pN_)\]]{2})\.[a-z][a-z0-9]{0,9}$`)
+var pathLike = pattern.Of(`^[\pL\pN_@.+~/() \[\]-]*(?:/[\pL\pN_)\]]|[\pL\pN_)\]]{2})\.[a-z][a-z0-9]{0,9}$`)
 
 // path looks up a citation as a path, or says what is wrong with it.
 func (l *library) path(text string) (at place, wrong string) {
@@ -226,7 +226,7 @@ func (l *library) matching(name string, hasLine bool) []string {
 }
 
 // testName matches the name of a test, as languages have them whose tests are functions.
-var testName = regexp.MustCompile(`^(?:(?:Test|Benchmark|Example|Fuzz)[A-Z0-9_]\w*|test_\w+|test[A-Z]\w*)$`)
+var testName = pattern.Of(`^(?:(?:Test|Benchmark|Example|Fuzz)[A-Z0-9_]\w*|test_\w+|test[A-Z]\w*)$`)
 
 // Bounds of what counts as a title or a quotation, so that a common word is none.
 const (
@@ -332,7 +332,7 @@ type token struct {
 	whole  bool // it is the whole of the evidence
 }
 
-var quotation = regexp.MustCompile("`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|(?:^|[\\s(])'([^']+)'")
+var quotation = pattern.Of("`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|(?:^|[\\s(])'([^']+)'")
 
 // tokens are the parts of evidence that may be citations: the whole, what is between quotes,
 // each word, and each part of a word that brackets, commas and quotes separate.
@@ -358,8 +358,8 @@ func tokens(evidence string) []token {
 }
 
 var (
-	linesOf = regexp.MustCompile("(?i)\\blines?\\s+(\\d{1,9})(?:\\s*(?:-|–|—|to|through|and)\\s*(\\d{1,9}))?\\s+(?:of|in|from)\\s+(?:the\\s+)?(?:file\\s+)?[`'\"]?([^\\s`'\"]*[^\\s`'\".,;:)])")
-	itsLine = regexp.MustCompile("(?i)([^\\s`'\",;:(]+)[`'\"]?[,;:]?\\s+\\(?(?:at\\s+|on\\s+)?lines?\\s+(\\d{1,9})(?:\\s*(?:-|–|—|to|through|and)\\s*(\\d{1,9}))?")
+	linesOf = pattern.Of("(?i)\\blines?\\s+(\\d{1,9})(?:\\s*(?:-|–|—|to|through|and)\\s*(\\d{1,9}))?\\s+(?:of|in|from)\\s+(?:the\\s+)?(?:file\\s+)?[`'\"]?([^\\s`'\"]*[^\\s`'\".,;:)])")
+	itsLine = pattern.Of("(?i)([^\\s`'\",;:(]+)[`'\"]?[,;:]?\\s+\\(?(?:at\\s+|on\\s+)?lines?\\s+(\\d{1,9})(?:\\s*(?:-|–|—|to|through|and)\\s*(\\d{1,9}))?")
 )
 
 // inColons writes lines that are spelled out as in path:12-20.

@@ -19,7 +19,7 @@ const reachBack = 64
 // there is no such ref.
 func (s *Workspaces) ref(ctx context.Context, name string) (git.Commit, error) {
 	var commit git.Commit
-	err := s.reading(ctx, s.user, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		var err error
 		commit, err = objects.Commit(name)
 		if errors.Is(err, git.ErrMissing) {
@@ -36,7 +36,7 @@ func (s *Workspaces) commit(ctx context.Context, hash pawl.CommitHash) (git.Comm
 		return git.Commit{}, err
 	}
 	var commit git.Commit
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		var err error
 		commit, err = objects.Commit(string(hash))
 		return err
@@ -47,30 +47,19 @@ func (s *Workspaces) commit(ctx context.Context, hash pawl.CommitHash) (git.Comm
 	return commit, err
 }
 
-// reading lends a reader of objects.
-func (s *Workspaces) reading(ctx context.Context, repo git.Repo, read func(*git.Objects) error) error {
-	objects, err := repo.Objects(ctx)
-	if err != nil {
-		return err
-	}
-	err = read(objects)
-	if closing := objects.Close(); err == nil || (closing != nil && !errors.Is(err, git.ErrMissing)) {
-		err = closing
-	}
-	if err != nil {
-		return explain("read the repository's objects", err)
-	}
-	return nil
+// reading lends a reader of the user's objects, which has all of ours, and refs.
+func (s *Workspaces) reading(ctx context.Context, read func(*git.Objects) error) error {
+	return explain("read the repository's objects", s.resident.Objects(ctx, read))
 }
 
 // moveRef moves a ref of ours in the user's repository from one commit to
 // another; an empty old means that there is none yet.
-func (s *Workspaces) moveRef(ctx context.Context, ref, to, old, reason string) error {
+func (s *Workspaces) moveRef(ctx context.Context, ref, to, old string) error {
 	lock := filepath.Join(s.user.Dir, filepath.FromSlash(ref)+".lock")
 	if err := s.clearLock(ctx, lock); err != nil {
 		return err
 	}
-	err := s.user.MoveRef(ctx, ref, to, old, "pawl: "+reason)
+	err := s.resident.MoveRef(ctx, ref, to, old)
 	if e, ok := errors.AsType[*git.Error](err); ok && e.Signaled {
 		s.dropLock(ctx, lock) // the process that made it is dead
 	}

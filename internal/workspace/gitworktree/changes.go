@@ -16,14 +16,11 @@ func (s *Workspaces) Changes(ctx context.Context, from, to pawl.CommitHash) ([]p
 		return nil, err
 	}
 	doing := fmt.Sprintf("compare the files of %s with those of %s", from, to)
-	files, err := s.engine.FileDifferences(ctx, string(from), string(to), tasks)
-	if err != nil || len(files) == 0 {
-		return nil, explain(doing, s.lacking(ctx, err, from, to))
-	}
-	changes := make([]pawl.FileChange, len(files))
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	var changes []pawl.FileChange
+	err := s.reading(ctx, func(objects *git.Objects) error {
+		files, err := objects.FileDifferences(string(from), string(to), tasks)
 		c := contents{objects: objects, left: pawl.MaxChangedBytes, read: map[string]git.Object{}}
-		for i, f := range files {
+		for _, f := range files {
 			old, err := c.state(f.Old)
 			if err != nil {
 				return fmt.Errorf("%q of %s: %w", f.Path, from, err)
@@ -32,12 +29,12 @@ func (s *Workspaces) Changes(ctx context.Context, from, to pawl.CommitHash) ([]p
 			if err != nil {
 				return fmt.Errorf("%q of %s: %w", f.Path, to, err)
 			}
-			changes[i] = pawl.FileChange{Path: f.Path, Old: old, New: now}
+			changes = append(changes, pawl.FileChange{Path: f.Path, Old: old, New: now})
 		}
-		return nil
+		return err
 	})
 	if err != nil {
-		return nil, explain(doing, err)
+		return nil, explain(doing, s.lacking(ctx, err, from, to))
 	}
 	return changes, nil
 }

@@ -90,7 +90,7 @@ func (s *Workspaces) checkOut(ctx context.Context, commit, base string) error {
 		err = s.writeView(entry, base, "")
 	}
 	if err == nil {
-		err = s.supply(ctx, entry, view{Base: base, Tip: base}, commit, nil)
+		err = s.supply(ctx, entry, &view{Base: base, Tip: base}, commit, nil)
 	}
 	if err == nil {
 		err = s.showTags(ctx, entry, base, commit)

@@ -103,7 +103,7 @@ func (t step) made(c git.Commit) bool {
 // error. Only commits above spec.Parent can be the earlier call's.
 func (s *Workspaces) find(ctx context.Context, spec pawl.CommitSpec) (git.Commit, error) {
 	var found git.Commit
-	err := s.reading(ctx, s.user, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		head, err := objects.Commit(refOf(spec.Branch))
 		if errors.Is(err, git.ErrMissing) {
 			return missingBranch(spec.Branch, string(spec.Parent))
@@ -169,16 +169,12 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 // message holds, the commit's last line is ours.
 func (s *Workspaces) grow(ctx context.Context, t step, tree string) (string, error) {
 	text := t.message + "\n\n" + strings.Join(append(slices.Clone(t.trailers), trailer+t.id), "\n") + "\n"
-	engine := s.engine
-	if t.author.IsSet() {
-		engine = engine.By(t.author.Name, t.author.Email)
-	}
-	commit, err := engine.WriteCommit(ctx, tree, []string{string(t.parent)}, text, t.time)
+	commit, err := s.writeCommit(ctx, t.author, tree, []string{string(t.parent)}, text, t.time)
 	if err != nil {
 		return "", err
 	}
 	ref := refOf(t.branch)
-	err = s.moveRef(ctx, ref, commit, string(t.parent), "commit "+t.id)
+	err = s.moveRef(ctx, ref, commit, string(t.parent))
 	if err == nil {
 		return commit, nil
 	}
@@ -186,6 +182,19 @@ func (s *Workspaces) grow(ctx context.Context, t step, tree string) (string, err
 		err = movedBranch(t.branch, t.parent, head.Hash)
 	}
 	return "", err
+}
+
+// writeCommit stores a commit, by git where a name may be more than it seems.
+func (s *Workspaces) writeCommit(ctx context.Context, author pawl.Identity, tree string, parents []string, text string, at time.Time) (string, error) {
+	repo := s.engine
+	if author.IsSet() {
+		repo = repo.By(author.Name, author.Email)
+	}
+	object, ok, err := repo.NewCommit(tree, parents, text, at)
+	if err != nil || !ok || !s.direct {
+		return repo.WriteCommit(ctx, tree, parents, text, at)
+	}
+	return object.Hash, explain("store a commit", s.storeObject(object))
 }
 
 // plain is a text without what controls a terminal, or the other one when
@@ -206,6 +215,12 @@ func plain(text, otherwise string) string {
 // follow makes the worktree's own view follow its branch to a commit that holds
 // the content of an index.
 func (w *worktree) follow(ctx context.Context, commit, index string) error {
+	if w.memory != nil {
+		var err error
+		if index, err = w.remember(true); err != nil {
+			return err
+		}
+	}
 	if err := w.show(ctx, commit, index); err != nil {
 		return err
 	}
@@ -228,29 +243,48 @@ func (w *worktree) catchUp(ctx context.Context, spec pawl.CommitSpec, commit str
 
 // describe fills in what is to be known of a commit with a tree.
 func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree string, info *pawl.CommitInfo) error {
-	var group errgroup.Group
-	group.Go(func() (err error) {
-		info.Files, err = s.engine.Changed(ctx, string(spec.Parent), tree)
-		if info.Total = slices.Clone(info.Files); err == nil && spec.Base != spec.Parent {
-			info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
+	var parent, base git.Commit
+	err := s.reading(ctx, func(objects *git.Objects) (err error) {
+		if parent, err = objects.Commit(string(spec.Parent)); err != nil {
+			return err
 		}
-		for _, path := range info.Total {
-			if strings.HasPrefix(path, pawl.TasksFolder+"/") {
-				info.Kept++
+		if info.Files, err = changed(objects, parent.Tree, tree); err != nil {
+			return err
+		}
+		base, info.Total = parent, slices.Clone(info.Files)
+		if spec.Base != spec.Parent {
+			if base, err = objects.Commit(string(spec.Base)); err == nil {
+				info.Total, err = changed(objects, base.Tree, tree)
 			}
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	for _, path := range info.Total {
+		if strings.HasPrefix(path, pawl.TasksFolder+"/") {
+			info.Kept++
+		}
+	}
+	var group errgroup.Group
 	group.Go(func() (err error) {
-		info.PatchID, err = s.engine.PatchID(ctx, string(spec.Base), tree, tasks)
+		info.PatchID, err = s.resident.PatchID(ctx, base.Tree, tree, tasks)
 		return err
 	})
-	group.Go(func() error {
-		parent, err := s.commit(ctx, spec.Parent)
-		if err == nil {
-			info.Hunks, err = s.fingerprints(ctx, parent.Tree, tree)
-		}
+	group.Go(func() (err error) {
+		info.Hunks, err = s.fingerprints(ctx, parent.Tree, tree)
 		return err
 	})
 	return group.Wait()
+}
+
+// changed lists the paths, sorted by bytes, at which two trees differ.
+func changed(objects *git.Objects, from, to string) ([]string, error) {
+	files, err := objects.FileDifferences(from, to, "")
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	return paths, err
 }

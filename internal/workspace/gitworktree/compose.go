@@ -27,7 +27,7 @@ func (s *Workspaces) Compose(ctx context.Context, spec pawl.ComposeSpec) (pawl.C
 	}
 	var made string
 	if err == nil {
-		made, err = s.engine.WriteCommit(ctx, tree, []string{of.Hash}, "Compose files of several commits\n", of.Time)
+		made, err = s.writeCommit(ctx, pawl.Identity{}, tree, []string{of.Hash}, "Compose files of several commits\n", of.Time)
 	}
 	return pawl.CommitHash(made), explain("put other files into "+string(spec.Of), err)
 }

@@ -22,7 +22,7 @@ func (s *Workspaces) FileAt(ctx context.Context, tree pawl.TreeHash, name string
 		return nil, err
 	}
 	var content []byte
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		e, err := find(objects, string(tree), name)
 		if err != nil || e.Name == "" {
 			return err
@@ -44,7 +44,7 @@ func (s *Workspaces) Contents(ctx context.Context, commit pawl.CommitHash, paths
 	if err != nil {
 		return err
 	}
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		for _, path := range paths {
 			f, found, err := lookUp(objects, c.Tree, path)
 			if err != nil {
@@ -112,7 +112,7 @@ func (s *Workspaces) lay(ctx context.Context, folder, tree, name string, content
 		}
 		return os.WriteFile(at, content, mode)
 	}
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		old, err := find(objects, tree, name)
 		if err != nil {
 			return err

@@ -81,11 +81,18 @@
 // than are told, both choose the same. What is undone along with other changes is
 // therefore known as well, as far as the pairs told are the same.
 //
+// # Recording
+//
+// A worktree is recorded in this process where that certainly gives the tree that git would
+// record, and by git otherwise; see package index, direct.go and docs/decisions/041. Objects,
+// refs and patches are read through git processes that stay for the next call; see
+// [git.Resident].
+//
 // # What cannot be recorded
 //
 // Names and contents that git refuses, and files beyond the limits of [Options], are left
 // out of what is recorded, and the answer names them. They are found by names, kinds and
-// lengths before git reads a file. What is left out of a salvage is moved to
+// lengths before a file is read. What is left out of a salvage is moved to
 // <state>/quarantine. A recording's objects are made in engine/worktrees/NAME/objects and
 // moved to the user's repository when its tree is complete, so that a git that is ended
 // leaves nothing there; temporary objects of other calls are removed by

@@ -20,6 +20,7 @@ import (
 func TestWriteFailures(t *testing.T) {
 	ctx := context.Background()
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	r.byGit = true // only git is kept from writing here
 	command := mustFind(t)
 	full := false
 	random := rand.NewChaCha8([32]byte{1})
@@ -87,4 +88,26 @@ func TestWriteFailures(t *testing.T) {
 		t.Error("the files are not as they were saved")
 	}
 	r.git(t, "fsck", "--strict", "--no-dangling")
+}
+
+// The log says once why git records worktrees, and at the end how often it did.
+func TestRecordingsAreLogged(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n", ".gitattributes": "*.x filter=y\n"})
+	w := r.open(t, nil)
+	state := workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
+	w.Rest()
+	before := r.log.String()
+	for _, name := range []string{"a", "b"} {
+		workspacetest.MustWrite(t, state.Dir, name, "new\n")
+		workspacetest.MustTree(t, w, runName)
+	}
+	w.Rest()
+	log := r.log.String()
+	if n := strings.Count(log, "git records a worktree, which takes longer"); n != 1 || !strings.Contains(log, "reason=attributes") {
+		t.Errorf("the reason is logged %d times, want once:\n%s", n, log)
+	}
+	n := w.Recordings().ByGit["attributes"]
+	if n < 2 || !strings.Contains(strings.TrimPrefix(log, before), fmt.Sprintf("by_git=map[attributes:%d]", n)) {
+		t.Errorf("%d recordings by git are not logged:\n%s", n, log)
+	}
 }

@@ -32,7 +32,7 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 	if from == to {
 		return nil, nil
 	}
-	diffs, complete, err := s.engine.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
+	diffs, complete, err := s.resident.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
 	if err == nil && !complete {
 		diffs, err = s.byFiles(ctx, from, to)
 	}
@@ -48,7 +48,11 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 
 // byFiles are the differences of two trees by whole files: of each its mode and its hash.
 func (s *Workspaces) byFiles(ctx context.Context, from, to string) ([]git.Difference, error) {
-	files, err := s.engine.FileDifferences(ctx, from, to, pawl.KeptFolder)
+	var files []git.FileDifference
+	err := s.reading(ctx, func(objects *git.Objects) (err error) {
+		files, err = objects.FileDifferences(from, to, pawl.KeptFolder)
+		return err
+	})
 	var diffs []git.Difference
 	for _, f := range files {
 		lines := func(e git.Entry) [][]byte { return [][]byte{[]byte(e.Mode), []byte(e.Hash)} }

@@ -182,7 +182,7 @@ func (s *Workspaces) Snapshot(ctx context.Context, tree pawl.TreeHash) (pawl.Com
 	if err := checkHashes(tree); err != nil {
 		return "", err
 	}
-	commit, err := s.engine.WriteCommit(ctx, string(tree), nil, "A snapshot of a worktree\n", time.Unix(0, 0))
+	commit, err := s.writeCommit(ctx, pawl.Identity{}, string(tree), nil, "A snapshot of a worktree\n", time.Unix(0, 0))
 	return pawl.CommitHash(commit), explain("make a commit of tree "+string(tree), err)
 }
 

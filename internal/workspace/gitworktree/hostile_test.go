@@ -191,7 +191,7 @@ func TestNothingForeignIsRun(t *testing.T) {
 		f := r.fixture(t)
 		trap.wantUnsprung(t, "in inspect and new")
 		exercise(t, f, trap, func(string) {})
-		if _, err := r.open(t, nil).Numbers(context.Background(), f.Base); err != nil {
+		if _, err := r.open(t, nil).Numbers(context.Background()); err != nil {
 			t.Error(err)
 		}
 		trap.wantUnsprung(t, "at the end")

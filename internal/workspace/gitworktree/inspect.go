@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pawl"
 	"pawl/internal/git"
@@ -19,6 +21,28 @@ import (
 // work in. Nothing is changed, and none of the user's hooks, filters or monitors
 // is run. A nil command means the git in PATH.
 func Inspect(ctx context.Context, command *git.Command, dir string) (pawl.Repository, error) {
+	return (&Inspector{Git: command}).Inspect(ctx, dir)
+}
+
+// Inspector inspects a repository again and again. It remembers what it found in the commit
+// that it looked at last. Use it from any goroutine.
+type Inspector struct {
+	// Git is the git program; nil means the one in PATH.
+	Git *git.Command
+	// Files lists the files of a commit; nil means that git is asked.
+	Files func(ctx context.Context, commit string) ([]git.Entry, error)
+	// Known returns the repository of a folder where that is known, which has files then; nil means that
+	// git is asked. Only Root and GitDir count.
+	Known func(dir string) (pawl.Repository, bool)
+
+	mu    sync.Mutex
+	at    pawl.CommitHash // the commit
+	notes []string        // about it
+}
+
+// Inspect is as the function of this name.
+func (s *Inspector) Inspect(ctx context.Context, dir string) (pawl.Repository, error) {
+	command := s.Git
 	if command == nil {
 		var err error
 		if command, err = git.Find(ctx); err != nil {
@@ -29,9 +53,9 @@ func Inspect(ctx context.Context, command *git.Command, dir string) (pawl.Reposi
 	if err != nil {
 		return pawl.Repository{}, fmt.Errorf("inspect the repository: %w", err)
 	}
-	i := &inspection{user: command.Discover(dir), folder: dir}
+	i := &inspection{user: command.Discover(dir), folder: dir, known: s.Known}
 	for _, step := range []func(context.Context) error{
-		i.locate, i.settings, i.head, i.changes, i.submodules, i.filters,
+		i.locate, i.settings, i.head, i.trust, func(ctx context.Context) error { return s.commit(ctx, i) },
 	} {
 		if err := step(ctx); err != nil {
 			return pawl.Repository{}, explain("inspect the repository at "+dir, err)
@@ -40,10 +64,35 @@ func Inspect(ctx context.Context, command *git.Command, dir string) (pawl.Reposi
 	return i.found, nil
 }
 
+// commit adds what is to be known of the commit that was found.
+func (s *Inspector) commit(ctx context.Context, i *inspection) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at != i.found.Head {
+		list := s.Files
+		if list == nil {
+			list = i.user.Files
+		}
+		files, err := list(ctx, string(i.found.Head))
+		if err != nil {
+			return err
+		}
+		about := &inspection{user: i.user, found: pawl.Repository{Head: i.found.Head}}
+		about.submodules(files)
+		if err := about.filters(ctx, files); err != nil {
+			return err
+		}
+		s.at, s.notes = i.found.Head, about.found.Notes
+	}
+	i.found.Notes = append(i.found.Notes, s.notes...)
+	return nil
+}
+
 // inspection gathers what is known of a repository.
 type inspection struct {
 	user   git.Repo
 	folder string
+	known  func(dir string) (pawl.Repository, bool)
 	found  pawl.Repository
 }
 
@@ -59,8 +108,18 @@ func (i *inspection) ask(ctx context.Context, args ...string) ([]string, error) 
 
 // locate finds the git folder and the root of the files.
 func (i *inspection) locate(ctx context.Context) error {
+	if i.known != nil {
+		if repo, ok := i.known(i.folder); ok {
+			i.found.Root, i.found.GitDir = repo.Root, repo.GitDir
+			i.shallow(exists(filepath.Join(repo.GitDir, "shallow")))
+			return nil
+		}
+	}
 	lines, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
-		"--is-shallow-repository", "--git-common-dir")
+		"--is-shallow-repository", "--git-common-dir", "--show-toplevel")
+	if len(lines) == 4 { // it has said all but where the files are, as there are none
+		err = nil
+	}
 	if e, ok := errors.AsType[*git.Error](err); ok {
 		if strings.Contains(e.Stderr, "not a git repository") {
 			err := pawl.Errorf(pawl.CodeFolder, "%s is not in a git repository", i.folder)
@@ -75,15 +134,13 @@ func (i *inspection) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(lines) != 4 {
+	if len(lines) < 4 {
 		return fmt.Errorf("git rev-parse answered %q", lines)
 	}
 	i.found.Bare = lines[0] == "true"
 	i.found.GitDir = lines[3]
 	i.found.Root = i.found.GitDir
-	if lines[2] == "true" {
-		i.note("The repository is shallow: history older than it has cannot be shown.")
-	}
+	i.shallow(lines[2] == "true")
 	if i.found.Bare {
 		i.note("The repository is bare: the run starts from what its HEAD points to.")
 		return nil
@@ -92,9 +149,14 @@ func (i *inspection) locate(ctx context.Context) error {
 		return pawl.Errorf(pawl.CodeFolder, "%s is inside a git folder", i.folder).
 			WithHint("go to the folder of the repository's files")
 	}
-	root, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel")
-	i.found.Root = strings.Join(root, "\n")
-	return err
+	i.found.Root = strings.Join(lines[4:], "\n") // a path may have newlines
+	return nil
+}
+
+func (i *inspection) shallow(is bool) {
+	if is {
+		i.note("The repository is shallow: history older than it has cannot be shown.")
+	}
 }
 
 // settings reads the configuration: it refuses partial clones and takes the
@@ -127,37 +189,78 @@ func (i *inspection) settings(ctx context.Context) error {
 	return nil
 }
 
-// head finds the commit a run starts from.
+// head finds the commit a run starts from, its branch, and what is not committed. Submodules
+// are not looked into.
 func (i *inspection) head(ctx context.Context) error {
+	if i.found.Bare {
+		return i.bareHead(ctx)
+	}
+	out, err := i.user.Git(ctx, nil, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
+	if err != nil {
+		return err
+	}
+	changes := 0
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if head, found := strings.CutPrefix(entry, "# branch.oid "); found {
+			i.found.Head = pawl.CommitHash(head)
+		} else if branch, found := strings.CutPrefix(entry, "# branch.head "); found {
+			i.found.Branch = branch
+		} else if entry != "" && !strings.HasPrefix(entry, "# ") {
+			changes++
+		}
+	}
+	if checkHashes(i.found.Head) != nil {
+		return noCommit()
+	}
+	if i.found.Branch == "(detached)" { // or a branch is called so
+		if err := i.branch(ctx); err != nil {
+			return err
+		}
+	}
+	if changes > 0 {
+		i.found.Dirty = true
+		i.note("Uncommitted changes in %s are not part of the run: it starts from commit %.12s.", count(changes, "file"), i.found.Head)
+	}
+	return nil
+}
+
+// bareHead is head for a repository without files.
+func (i *inspection) bareHead(ctx context.Context) error {
 	head, err := i.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 || err == nil && checkHashes(head[0]) != nil {
-		return pawl.Errorf(pawl.CodeState, "the repository has no commit yet").
-			WithHint("make a first commit, for example git commit --allow-empty -m Start")
+		return noCommit()
 	}
 	if err != nil {
 		return err
 	}
 	i.found.Head = pawl.CommitHash(head[0])
+	return i.branch(ctx)
+}
+
+// branch finds the branch that HEAD is on; none if it is detached.
+func (i *inspection) branch(ctx context.Context) error {
 	branch, err := i.ask(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	i.found.Branch = branch[0]
 	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 {
 		i.note("HEAD is detached: the run starts from commit %.12s, which may be on no branch.", i.found.Head)
-		return i.trust(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	i.found.Branch = branch[0]
-	if i.found.Trusted = !ours(i.found.Branch); i.found.Trusted {
 		return nil
 	}
-	return i.trust(ctx)
+	return err
+}
+
+func noCommit() error {
+	return pawl.Errorf(pawl.CodeState, "the repository has no commit yet").
+		WithHint("make a first commit, for example git commit --allow-empty -m Start")
 }
 
 // ours reports whether a branch is one that runs make.
 func ours(branch string) bool { return strings.HasPrefix(branch, "pawl/") }
 
-// trust looks for a branch of the user's own that has the commit a run starts from.
+// trust finds out whether a branch of the user's own has the commit a run starts from.
 func (i *inspection) trust(ctx context.Context) error {
+	if i.found.Trusted = i.found.Branch != "" && !ours(i.found.Branch); i.found.Trusted {
+		return nil
+	}
 	out, err := i.user.Git(ctx, nil, "for-each-ref", "--contains", string(i.found.Head), "--format=%(refname:lstrip=2)", "refs/heads")
 	if err != nil {
 		return err
@@ -166,42 +269,24 @@ func (i *inspection) trust(ctx context.Context) error {
 	return nil
 }
 
-// changes counts what is not committed. Submodules are not looked into.
-func (i *inspection) changes(ctx context.Context) error {
-	if i.found.Bare {
-		return nil
-	}
-	out, err := i.user.Git(ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
-	if err != nil {
-		return err
-	}
-	if n := strings.Count(string(out), "\x00"); n > 0 {
-		i.found.Dirty = true
-		i.note("Uncommitted changes in %s are not part of the run: it starts from commit %.12s.", count(n, "file"), i.found.Head)
-	}
-	return nil
-}
-
 // submodules looks for submodules in the commit.
-func (i *inspection) submodules(ctx context.Context) error {
-	out, err := i.user.Git(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", string(i.found.Head))
-	if err != nil {
-		return err
-	}
+func (i *inspection) submodules(files []git.Entry) {
 	var names []string
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, git.ModeSubmodule) {
-			names = append(names, name)
+	for _, f := range files {
+		if f.Mode == git.ModeSubmodule {
+			names = append(names, f.Name)
 		}
 	}
 	if len(names) > 0 {
 		i.note("Submodules are not checked out in worktrees: %s.", few(names))
 	}
-	return nil
 }
 
 // filters looks for filters in the commit's .gitattributes files.
-func (i *inspection) filters(ctx context.Context) error {
+func (i *inspection) filters(ctx context.Context, files []git.Entry) error {
+	if !slices.ContainsFunc(files, func(f git.Entry) bool { return path.Base(f.Name) == ".gitattributes" }) {
+		return nil
+	}
 	out, err := i.user.Git(ctx, nil, "grep", "-h", "-I", "-F", "--no-line-number", "--no-column", "--no-color",
 		"-e", "filter=", string(i.found.Head), "--", ":(top).gitattributes", ":(top,glob)**/.gitattributes")
 	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 {

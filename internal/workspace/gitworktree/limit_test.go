@@ -459,7 +459,7 @@ func recordAsChild() error {
 	if err != nil {
 		return err
 	}
-	w, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: os.Getenv("PAWL_TEST_STATE")})
+	w, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: os.Getenv("PAWL_TEST_STATE"), ByGit: os.Getenv("PAWL_TEST_BY_GIT") != ""})
 	if err == nil {
 		_, err = w.Tree(ctx, runName)
 	}
@@ -500,7 +500,7 @@ func TestKilledWhileItRecords(t *testing.T) {
 					t.Error("git did its work to the end, or lives")
 				}
 			}
-			for _, pid := range gitsOf(t, dir) {
+			for _, pid := range gitsOf(t, "GIT_WORK_TREE="+dir) {
 				t.Errorf("git lives on as process %d", pid)
 			}
 			// F-66: on a slow machine git may be killed before it has removed its lock. The next
@@ -538,7 +538,7 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	}
 	before := index()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_RECORD=1", "PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_RECORD=1", "PAWL_TEST_BY_GIT=1", "PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -562,7 +562,7 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	}
 	killed := <-ended != nil
 	late := time.After(time.Minute)
-	for len(gitsOf(t, filepath.Join(r.state, "worktrees", runName))) > 0 {
+	for len(gitsOf(t, "GIT_WORK_TREE="+filepath.Join(r.state, "worktrees", runName))) > 0 {
 		select {
 		case <-late:
 			return false
@@ -572,8 +572,8 @@ func killAt(t *testing.T, r *repository, reached string) bool {
 	return killed && index() == before
 }
 
-// gitsOf are the processes that work on a worktree.
-func gitsOf(t *testing.T, dir string) []int {
+// gitsOf returns the processes that have a setting in their environment.
+func gitsOf(t *testing.T, setting string) []int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -582,7 +582,7 @@ func gitsOf(t *testing.T, dir string) []int {
 	var pids []int
 	for _, at := range all {
 		environ, err := os.ReadFile(at)
-		if err != nil || !strings.Contains(string(environ), "GIT_WORK_TREE="+dir+"\x00") {
+		if err != nil || !strings.Contains(string(environ), setting+"\x00") {
 			continue // it has ended, or is somebody else's
 		}
 		var pid int

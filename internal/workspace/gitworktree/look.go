@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/pattern"
 )
 
 const (
@@ -285,15 +285,15 @@ func (w *worktree) addSeen(ctx context.Context, repo git.Repo, s sight, except [
 
 // blames are what git says of a file that it cannot add.
 var blames = []struct {
-	pattern *regexp.Regexp // its group is the path
+	pattern *pattern.Pattern // its group is the path
 	limit   pawl.LimitName
 	why     string
 }{
-	{regexp.MustCompile(`(?s)error: invalid path '(.*?)'\n`), pawl.LimitGitName, refusedName},
-	{regexp.MustCompile(`(?s)error: (.*?): can only add regular files`), pawl.LimitGitContent, "is neither a file nor a symbolic link"},
-	{regexp.MustCompile(`(?s)(?:fatal|error): failed to encode '(.*?)' from`), pawl.LimitGitContent, notEncoded},
-	{regexp.MustCompile(`(?s)(?:fatal|error): BOM is (?:required|prohibited) in '(.*?)' if encoded`), pawl.LimitGitContent, notEncoded},
-	{regexp.MustCompile(`(?s)(?:fatal|error): encoding '(.*?)' from .* and back is not the same`), pawl.LimitGitContent, notEncoded},
+	{pattern.Of(`(?s)error: invalid path '(.*?)'\n`), pawl.LimitGitName, refusedName},
+	{pattern.Of(`(?s)error: (.*?): can only add regular files`), pawl.LimitGitContent, "is neither a file nor a symbolic link"},
+	{pattern.Of(`(?s)(?:fatal|error): failed to encode '(.*?)' from`), pawl.LimitGitContent, notEncoded},
+	{pattern.Of(`(?s)(?:fatal|error): BOM is (?:required|prohibited) in '(.*?)' if encoded`), pawl.LimitGitContent, notEncoded},
+	{pattern.Of(`(?s)(?:fatal|error): encoding '(.*?)' from .* and back is not the same`), pawl.LimitGitContent, notEncoded},
 }
 
 const (

@@ -58,7 +58,7 @@ func (s *Workspaces) merge(ctx context.Context, ours git.Commit, spec pawl.Merge
 		}
 		text := plain(spec.Message, "Merge "+string(spec.Theirs)) + "\n\n" + mergeTrailer + string(spec.Theirs) + "\n"
 		parents := []string{string(spec.Ours), string(spec.Theirs)}
-		if merged.Hash, err = s.engine.WriteCommit(ctx, merged.Tree, parents, text, spec.Time); err != nil {
+		if merged.Hash, err = s.writeCommit(ctx, pawl.Identity{}, merged.Tree, parents, text, spec.Time); err != nil {
 			return pawl.MergeInfo{}, err
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Workspaces) deletedIn(ctx context.Context, tree string, m git.Merging) 
 	if len(suspects) == 0 {
 		return nil, nil
 	}
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		for _, path := range suspects {
 			e, err := find(objects, tree, path)
 			if err != nil && pawl.CodeOf(err) != pawl.CodeInvalid {
@@ -143,7 +143,7 @@ func about(m git.Merging) []string {
 // is nil for one that is too large.
 func (s *Workspaces) conflicted(ctx context.Context, m git.Merging) (map[string]file, error) {
 	files := map[string]file{}
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		for _, path := range m.Paths {
 			f, found, err := lookUp(objects, m.Tree, path)
 			if err != nil {
@@ -243,7 +243,7 @@ func (s *Workspaces) Advance(ctx context.Context, branch string, from, to pawl.C
 	if err := s.checkFree(branch); err != nil {
 		return err
 	}
-	err = s.moveRef(ctx, ref, string(to), string(from), "advance to "+string(to))
+	err = s.moveRef(ctx, ref, string(to), string(from))
 	if err == nil {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (s *Workspaces) Marked(ctx context.Context, commit pawl.CommitHash, paths [
 		return nil, err
 	}
 	var marked []string
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		for _, path := range paths {
 			f, found, err := lookUp(objects, c.Tree, path)
 			if err != nil {

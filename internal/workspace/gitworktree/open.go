@@ -88,6 +88,9 @@ func (w *worktree) openAt(ctx context.Context, head git.Commit, known, there boo
 		return pawl.WorkspaceState{Head: pawl.CommitHash(head.Hash), Tree: pawl.TreeHash(tree), Salvage: w.note.Saved}, err
 	}
 	r, err := w.record(ctx)
+	if err == nil {
+		r.index, err = w.remember(false)
+	}
 	switch {
 	case err != nil:
 	case !known && there: // what it showed may be gone as well
@@ -113,12 +116,12 @@ func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bo
 	if err != nil {
 		return git.Commit{}, err
 	}
-	return base, w.s.makeBranch(ctx, spec.Branch, base.Hash, "start of "+w.name)
+	return base, w.s.makeBranch(ctx, spec.Branch, base.Hash)
 }
 
 // makeBranch makes a branch that there is not yet.
-func (s *Workspaces) makeBranch(ctx context.Context, branch, at, reason string) error {
-	err := s.moveRef(ctx, refOf(branch), at, "", reason)
+func (s *Workspaces) makeBranch(ctx context.Context, branch, at string) error {
+	err := s.moveRef(ctx, refOf(branch), at, "")
 	if err != nil && strings.Contains(err.Error(), "' exists; cannot create '") {
 		err = pawl.Errorf(pawl.CodeState, "branch %s cannot be made: %w", branch, err).
 			WithHint("a branch has the name of one of its folders: rename it, for example git branch -m pawl pawl-old")

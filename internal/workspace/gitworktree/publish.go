@@ -59,7 +59,7 @@ func (w *worktree) result(ctx context.Context, spec pawl.WorkspaceSpec, head git
 	case err != nil:
 		return "", head, err
 	case there.Hash == "":
-		return spec.Known, head, w.s.makeBranch(ctx, spec.Result, string(spec.Known), "start of "+w.name)
+		return spec.Known, head, w.s.makeBranch(ctx, spec.Result, string(spec.Known))
 	case there.Hash == string(spec.Known):
 		return spec.Known, head, nil
 	}
@@ -87,7 +87,7 @@ func (w *worktree) result(ctx context.Context, spec pawl.WorkspaceSpec, head git
 func (s *Workspaces) takeIn(ctx context.Context, spec pawl.WorkspaceSpec, head, added git.Commit) (git.Commit, error) {
 	// The two have another commit in common, or none. With a commit of the branch's tree on
 	// the known one, git compares both sides with that.
-	side, err := s.engine.WriteCommit(ctx, head.Tree, []string{string(spec.Known)}, "Work of "+spec.Name+"\n", spec.Time)
+	side, err := s.writeCommit(ctx, pawl.Identity{}, head.Tree, []string{string(spec.Known)}, "Work of "+spec.Name+"\n", spec.Time)
 	if err != nil {
 		return git.Commit{}, err
 	}
@@ -101,8 +101,8 @@ func (s *Workspaces) takeIn(ctx context.Context, spec pawl.WorkspaceSpec, head, 
 	}
 	merged := git.Commit{Tree: m.Tree, Parents: []string{head.Hash, added.Hash}}
 	text := "Merge what was added to " + spec.Result + "\n\n" + mergeTrailer + added.Hash + "\n"
-	if merged.Hash, err = s.engine.WriteCommit(ctx, merged.Tree, slices.Clone(merged.Parents), text, spec.Time); err != nil {
+	if merged.Hash, err = s.writeCommit(ctx, pawl.Identity{}, merged.Tree, slices.Clone(merged.Parents), text, spec.Time); err != nil {
 		return git.Commit{}, err
 	}
-	return merged, s.moveRef(ctx, refOf(spec.Branch), merged.Hash, head.Hash, "take in "+spec.Result)
+	return merged, s.moveRef(ctx, refOf(spec.Branch), merged.Hash, head.Hash)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/git/index"
 )
 
 // nesting bounds how often a recording starts again because it found
@@ -30,14 +32,15 @@ type record struct {
 }
 
 // Tree records the worktree's present content as a git tree. What .gitignore
-// names is not part of it, nor is .pawl/tasks.
-func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.Recording, error) {
+// names is not part of it, nor is .pawl/tasks. If a path is given, no other file is looked at,
+// as far as this process has recorded the worktree before.
+func (s *Workspaces) Tree(ctx context.Context, name string, wrote ...string) (pawl.Recording, error) {
 	w, unlock, err := s.enter(ctx, name)
 	if err != nil {
 		return pawl.Recording{}, err
 	}
 	defer unlock()
-	r, err := w.record(ctx)
+	r, err := w.record(ctx, wrote...)
 	return w.recorded(r), err
 }
 
@@ -48,7 +51,37 @@ func (w *worktree) recorded(r record) pawl.Recording {
 }
 
 // record records what the worktree holds.
-func (w *worktree) record(ctx context.Context) (record, error) {
+func (w *worktree) record(ctx context.Context, wrote ...string) (record, error) {
+	only := ""
+	if len(wrote) == 1 {
+		only = wrote[0]
+	}
+	r, _, err := w.recordDirectly(ctx, false, only)
+	if err == nil {
+		return r, nil
+	}
+	if err := w.leave(ctx, err); err != nil {
+		return record{}, err
+	}
+	return w.recordByGit(ctx)
+}
+
+// leave notes that a recording is left to git. It returns the other errors.
+func (w *worktree) leave(ctx context.Context, err error) error {
+	u, ok := errors.AsType[*index.Unsupported](err)
+	if !ok {
+		return explain("record worktree "+w.name, err)
+	}
+	level := slog.LevelDebug
+	if w.s.recorded(u.Reason) == 1 { // the counter tells of further ones
+		level = slog.LevelInfo
+	}
+	w.s.log.Log(ctx, level, "git records a worktree, which takes longer", "worktree", w.name, "reason", u.Reason, "because", u)
+	return nil
+}
+
+// recordByGit records what the worktree holds with git.
+func (w *worktree) recordByGit(ctx context.Context) (record, error) {
 	r, err := w.tryRecord(ctx)
 	for _, mend := range []func() error{
 		// An agent may have made files unreadable.
@@ -301,7 +334,13 @@ func (w *worktree) inSubmodules(folders []string) sight {
 
 // recordAll records what the worktree holds, and once more with .pawl/tasks.
 func (w *worktree) recordAll(ctx context.Context) (r, full record, err error) {
-	if r, err = w.record(ctx); err == nil {
+	if r, full, err = w.recordDirectly(ctx, true, ""); err == nil {
+		return r, full, nil
+	}
+	if err := w.leave(ctx, err); err != nil {
+		return r, full, err
+	}
+	if r, err = w.recordByGit(ctx); err == nil {
 		full, err = w.withTasks(ctx, r)
 	}
 	if err == nil {
@@ -346,7 +385,7 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 // repository may ignore .pawl, and then git keeps there what it knows and nothing else.
 func (w *worktree) graftTasks(ctx context.Context, full git.Repo) error {
 	var tree git.Entry
-	err := w.s.reading(ctx, w.s.engine, func(objects *git.Objects) (err error) {
+	err := w.s.reading(ctx, func(objects *git.Objects) (err error) {
 		tree, err = find(objects, w.at(), tasks)
 		return err
 	})
@@ -367,7 +406,7 @@ func exists(path string) bool {
 // folder lists a folder of a commit or tree; nothing when it is not there.
 func (s *Workspaces) folder(ctx context.Context, tree, name string) ([]git.Entry, error) {
 	var entries []git.Entry
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		e, err := find(objects, tree, name)
 		if err != nil || e.Mode != git.ModeTree {
 			return err

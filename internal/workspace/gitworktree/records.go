@@ -88,7 +88,7 @@ func tooLarge(name string) error {
 // withFiles is a tree whose folder holds exactly the files.
 func (s *Workspaces) withFiles(ctx context.Context, tree string, spec pawl.FilesSpec) (string, error) {
 	modes := map[string]string{}
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		for above := spec.Folder; above != "."; above = path.Dir(above) {
 			e, err := find(objects, tree, above)
 			if err == nil && e.Name != "" && e.Mode != git.ModeTree {
@@ -145,7 +145,7 @@ func (s *Workspaces) Files(ctx context.Context, commit pawl.CommitHash, folder s
 		return nil, err
 	}
 	files := map[string][]byte{}
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		entries, err := below(objects, c.Tree, folder)
 		if err != nil {
 			return err

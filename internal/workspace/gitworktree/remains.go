@@ -8,12 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/pattern"
 	"pawl/internal/project"
 )
 
@@ -120,7 +120,7 @@ func (s *Workspaces) worktreeNames() ([]string, error) {
 }
 
 // ofLoop matches what follows the run's name in the name of the worktree of one of its loops.
-var ofLoop = regexp.MustCompile(`-[0-9]{13}-[0-9a-f]{4}$`)
+var ofLoop = pattern.Of(`-[0-9]{13}-[0-9a-f]{4}$`)
 
 // runOfWorktree returns the run that a worktree is of; empty = none.
 func (s *Workspaces) runOfWorktree(name string) pawl.RunID {
@@ -344,7 +344,7 @@ func ofKind(kind string, refs []Ref) []Ref {
 }
 
 // aside matches the name of a folder in quarantine: that of a worktree and a number.
-var aside = regexp.MustCompile(`^(.+)-[0-9]+$`)
+var aside = pattern.Of(`^(.+)-[0-9]+$`)
 
 // quarantineOf are the folders with what was moved out of a run's worktrees.
 func (s *Workspaces) quarantineOf(run pawl.RunID) ([]string, error) {

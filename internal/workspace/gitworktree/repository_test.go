@@ -36,6 +36,7 @@ type repository struct {
 	odd        bool             // open must inspect the repository, because the test has changed what it finds
 	known      *pawl.Repository // the result of inspecting the repository when it was first opened
 	joined     bool             // worktrees are joined from layers
+	byGit      bool             // git makes all recordings
 	rooms      *room.Rooms      // which join them
 }
 
@@ -229,10 +230,12 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 		Now:        func() time.Time { return time.Unix(1_790_000_000, 0) },
 		Trees:      r.trees(tb),
 		Limits:     func(context.Context) pawl.RecordingLimits { return r.limits },
+		ByGit:      r.byGit,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(w.Rest)
 	return w
 }
 

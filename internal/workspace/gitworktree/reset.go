@@ -81,7 +81,7 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 		return pawl.WorkspaceState{}, err
 	}
 	if head.Hash != target.Hash {
-		if err := w.s.moveRef(ctx, ref, target.Hash, head.Hash, "reset to "+target.Hash); err != nil {
+		if err := w.s.moveRef(ctx, ref, target.Hash, head.Hash); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
 	}
@@ -191,7 +191,7 @@ func (s *Workspaces) keep(ctx context.Context, ref string, head git.Commit, tree
 	if tree != head.Tree {
 		var err error
 		text := "Work set aside\n\nWhat a worktree held beyond " + head.Hash + ".\n"
-		if commit, err = s.engine.WriteCommit(ctx, tree, []string{head.Hash}, text, s.now()); err != nil {
+		if commit, err = s.writeCommit(ctx, pawl.Identity{}, tree, []string{head.Hash}, text, s.now()); err != nil {
 			return "", err
 		}
 	}
@@ -211,7 +211,7 @@ func (s *Workspaces) keep(ctx context.Context, ref string, head git.Commit, tree
 		if have.Hash != "" {
 			continue
 		}
-		return name, s.moveRef(ctx, name, commit, "", "set aside")
+		return name, s.moveRef(ctx, name, commit, "")
 	}
 }
 
@@ -263,6 +263,9 @@ func (w *worktree) restoreFiles(ctx context.Context) error {
 		if err := w.s.clearLock(ctx, index+".lock"); err != nil {
 			return err
 		}
+	}
+	if _, err := w.remember(false); err != nil {
+		return err
 	}
 	if err := copyIndex(w.index(), w.full()); err != nil {
 		if err := w.fresh(ctx, w.full()); err != nil {

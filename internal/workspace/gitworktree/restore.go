@@ -21,7 +21,7 @@ func (s *Workspaces) Mark(ctx context.Context, ref string, commit pawl.CommitHas
 		return err
 	}
 	if marked.Hash == "" {
-		refused := s.moveRef(ctx, ref, string(commit), "", "mark")
+		refused := s.moveRef(ctx, ref, string(commit), "")
 		if refused == nil {
 			return nil
 		}
@@ -101,7 +101,7 @@ func (s *Workspaces) told(ctx context.Context, t step, made git.Commit) (pawl.Co
 func (s *Workspaces) restored(ctx context.Context, from, tree string) (string, error) {
 	var have git.Entry // what From has there
 	var folder bool    // whether the tree has a folder above it
-	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err := s.reading(ctx, func(objects *git.Objects) error {
 		above, err := find(objects, tree, pawl.KeptFolder)
 		if err != nil {
 			return err

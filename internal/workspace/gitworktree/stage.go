@@ -1,6 +1,7 @@
 package gitworktree
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"pawl/internal/git"
 )
@@ -35,7 +37,7 @@ func (w *worktree) stage() error {
 // ended has left.
 func (w *worktree) settle() error {
 	folders, err := os.ReadDir(w.staged())
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store objects: %w", err)
 	}
 	for _, folder := range folders {
@@ -123,4 +125,122 @@ func moveFile(from, to string) error {
 		return err
 	}
 	return os.Remove(from)
+}
+
+// staging stores the objects of a recording that is made in this process: first as temporary
+// files, which one flush makes durable, and then in the user's repository.
+type staging struct {
+	w    *worktree
+	made []string        // hashes, in order
+	new  map[string]bool // the same
+	last *os.File        // the file that was written last, open
+}
+
+// temporary is where an object is until it is durable.
+func (p *staging) temporary(hash string) string {
+	return filepath.Join(p.w.staged(), "direct-"+hash)
+}
+
+// loose is where an object is in the user's repository.
+func (p *staging) loose(hash string) string {
+	return filepath.Join(p.w.s.engine.Store, hash[:2], hash[2:])
+}
+
+// has reports whether an object was put, or is in the user's repository as a file of its own.
+func (p *staging) has(hash string) bool { return p.new[hash] || exists(p.loose(hash)) }
+
+// Put implements [index.Store].
+func (p *staging) Put(o git.Object) error {
+	if p.new[o.Hash] {
+		return nil
+	}
+	now := time.Now()
+	if os.Chtimes(p.loose(o.Hash), now, now) == nil { // so that no git gc removes it soon
+		return nil
+	}
+	data, err := o.Loose()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.w.staged(), 0o755); err != nil {
+		return err
+	}
+	path := p.temporary(o.Hash)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err == nil {
+		err = writeOut(f)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p.close()
+	p.last = f
+	if p.new == nil {
+		p.new = map[string]bool{}
+	}
+	p.new[o.Hash], p.made = true, append(p.made, o.Hash)
+	return nil
+}
+
+// settle makes the objects durable and moves them to the user's repository.
+func (p *staging) settle() error {
+	if p.last != nil {
+		if err := p.last.Sync(); err != nil {
+			return fmt.Errorf("store objects: %w", err)
+		}
+	}
+	for _, hash := range p.made {
+		to := p.loose(hash)
+		err := makeLike(filepath.Dir(to), p.w.s.engine.Store)
+		if err == nil {
+			err = moveFile(p.temporary(hash), to)
+		}
+		if err != nil {
+			return fmt.Errorf("store objects: %w", err)
+		}
+	}
+	return p.w.settle() // what a process left that was killed
+}
+
+// close closes the file that is open.
+func (p *staging) close() {
+	if p.last != nil {
+		_ = p.last.Close()
+		p.last = nil
+	}
+}
+
+// storeObject stores an object in the user's repository, durably.
+func (s *Workspaces) storeObject(o git.Object) error {
+	to := filepath.Join(s.engine.Store, o.Hash[:2], o.Hash[2:])
+	now := time.Now()
+	if os.Chtimes(to, now, now) == nil {
+		return nil
+	}
+	data, err := o.Loose()
+	if err == nil {
+		err = makeLike(filepath.Dir(to), s.engine.Store)
+	}
+	if err != nil {
+		return err
+	}
+	// Git removes such a file in time, and so do we.
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(to), "tmp_obj_"+rand.Text()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), to)
 }

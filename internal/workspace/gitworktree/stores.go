@@ -399,7 +399,7 @@ func (s *Workspaces) newObjects() (dir string, err error) {
 func (s *Workspaces) latest(ctx context.Context, commit string, limit int) (within map[string]bool, shallow []string, err error) {
 	within = map[string]bool{}
 	parents := map[string][]string{}
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		for next := []string{commit}; len(next) > 0 && len(within) < limit; next = next[1:] {
 			if within[next[0]] {
 				continue
@@ -441,7 +441,9 @@ func (s *Workspaces) ends(ctx context.Context, dir string) ([]string, error) {
 func (s *Workspaces) among(ctx context.Context, dir string, commits []string) (there []string, err error) {
 	repo := s.engine
 	repo.Store = dir
-	err = s.reading(ctx, repo, func(objects *git.Objects) error {
+	reader := repo.Resident(time.Minute)
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	err = reader.Objects(ctx, func(objects *git.Objects) error {
 		for _, commit := range commits {
 			_, err := objects.Commit(commit)
 			if err == nil {

@@ -28,8 +28,9 @@ const maxList = 64 << 20
 
 // view is what is kept about the view of a worktree, in view.json.
 type view struct {
-	Base string `json:"base"` // whose store it borrows from
-	Tip  string `json:"tip"`  // the last commit that was shown
+	Base  string `json:"base"`            // whose store it borrows from
+	Tip   string `json:"tip"`             // the last commit that was shown
+	Loose int    `json:"loose,omitempty"` // how many objects it has as files of their own, at most
 }
 
 func (w *worktree) viewPath() string { return filepath.Join(w.desk, "view.json") }
@@ -75,7 +76,7 @@ func (w *worktree) provide(ctx context.Context, commit string, trees []string) e
 	if err := w.writeView(v.Base); err != nil {
 		return err
 	}
-	if err := w.s.supply(ctx, w.shown, v, commit, trees); err != nil {
+	if err := w.s.supply(ctx, w.shown, &v, commit, trees); err != nil {
 		return err
 	}
 	v.Tip = commit
@@ -147,22 +148,82 @@ func (s *Workspaces) writeView(dir, base, more string) error {
 }
 
 // supply gives a view the objects of a commit and of trees, unless it has them.
-func (s *Workspaces) supply(ctx context.Context, dir string, v view, commit string, trees []string) error {
+func (s *Workspaces) supply(ctx context.Context, dir string, v *view, commit string, trees []string) error {
 	want := slices.Clone(trees)
 	if commit != v.Base && commit != v.Tip {
 		want = append(want, commit)
+	}
+	if len(want) == 1 && len(trees) == 0 {
+		n, err := s.copyLoose(ctx, dir, *v, commit)
+		if v.Loose += n; err == nil {
+			want = nil
+		} else if !errors.Is(err, errPack) {
+			return err
+		}
 	}
 	if len(want) > 0 {
 		if err := s.pack(ctx, dir, v, want); err != nil {
 			return err
 		}
 	}
-	return s.showEnds(ctx, dir, v, commit)
+	return s.showEnds(ctx, dir, *v, commit)
 }
 
-// pack puts a pack with what is wanted into a view. When it has many packs, one with
-// everything takes the place of all.
-func (s *Workspaces) pack(ctx context.Context, dir string, v view, want []string) error {
+// maxLoose is how many objects a view may have as files of their own before they become a pack.
+const maxLoose = 1000
+
+// errPack means that objects are to be packed.
+var errPack = errors.New("not all objects are files of their own")
+
+// copyLoose gives a view the objects of a commit on its tip by copying their files, which is
+// much faster than a pack while they are few, and returns how many it has copied.
+func (s *Workspaces) copyLoose(ctx context.Context, dir string, v view, commit string) (n int, err error) {
+	var hashes []string
+	err = s.reading(ctx, func(objects *git.Objects) error {
+		c, err := objects.Commit(commit)
+		if err != nil {
+			return err
+		}
+		if len(c.Parents) != 1 || c.Parents[0] != v.Tip {
+			return errPack
+		}
+		tip, err := objects.Commit(v.Tip)
+		if err != nil {
+			return err
+		}
+		hashes, err = objects.New(tip.Tree, c.Tree)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if hashes = append(hashes, commit); v.Loose+len(hashes) > maxLoose {
+		return 0, errPack
+	}
+	for _, hash := range hashes { // what others refer to comes first
+		name := filepath.Join(hash[:2], hash[2:])
+		to := filepath.Join(dir, "objects", name)
+		if exists(to) {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(s.engine.Store, name))
+		if errors.Is(err, os.ErrNotExist) {
+			return n, errPack
+		}
+		if err == nil {
+			err = replaceFile(to, content, false)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// pack puts a pack with what is wanted into a view. When it has many packs or objects that are
+// files of their own, one with everything takes the place of all.
+func (s *Workspaces) pack(ctx context.Context, dir string, v *view, want []string) error {
 	folder := filepath.Join(dir, "objects", "pack")
 	packing := git.Packing{Want: want, Have: []string{v.Base, v.Tip}}
 	old, err := filepath.Glob(filepath.Join(escapeGlob(folder), "pack-*"))
@@ -170,7 +231,8 @@ func (s *Workspaces) pack(ctx context.Context, dir string, v view, want []string
 		return err
 	}
 	indexes := slices.DeleteFunc(slices.Clone(old), func(path string) bool { return filepath.Ext(path) != ".idx" })
-	if len(indexes) < maxPacks {
+	all := len(indexes) >= maxPacks || v.Loose+maxPacks > maxLoose
+	if !all {
 		old = nil
 	} else {
 		packing = git.Packing{Want: slices.Concat(want, []string{v.Tip}, s.ownTags(dir, v.Base)), Have: []string{v.Base}}
@@ -208,7 +270,19 @@ func (s *Workspaces) pack(ctx context.Context, dir string, v view, want []string
 			return err
 		}
 	}
-	return nil
+	if all {
+		err, v.Loose = removeLoose(filepath.Join(dir, "objects")), 0
+	}
+	return err
+}
+
+// removeLoose removes the objects of a folder that are files of their own.
+func removeLoose(objects string) error {
+	folders, err := filepath.Glob(filepath.Join(escapeGlob(objects), "[0-9a-f][0-9a-f]"))
+	for _, folder := range folders {
+		err = errors.Join(err, removeAll(folder))
+	}
+	return err
 }
 
 func isIndex(path string) int {
@@ -235,7 +309,7 @@ func (s *Workspaces) showEnds(ctx context.Context, dir string, v view, commit st
 		return err
 	}
 	parents := map[string][]string{}
-	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+	err = s.reading(ctx, func(objects *git.Objects) error {
 		for _, hash := range added {
 			c, err := objects.Commit(hash)
 			if err != nil {
@@ -272,7 +346,7 @@ func (s *Workspaces) showTags(ctx context.Context, dir, base, commit string) err
 	}
 	tags := s.tags(ctx, commit)
 	if objects := unknown(tags, known+tagsIn(dir)); len(objects) > 0 {
-		if err := s.pack(ctx, dir, view{Base: base, Tip: commit}, objects); err != nil {
+		if err := s.pack(ctx, dir, &view{Base: base, Tip: commit}, objects); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/git/index"
 )
 
 // tasks is where the harness keeps its own notes in a worktree. No recorded
@@ -38,6 +40,9 @@ type Options struct {
 	// Trees joins worktrees from layers; nil means that each is a folder with all its
 	// files, as where layers cannot be joined.
 	Trees func() pawl.Trees
+	// ByGit leaves all recordings to git, which are otherwise made in this process where
+	// that is possible. The results are the same; git takes longer.
+	ByGit bool
 	// Now dates salvage commits; nil means [time.Now].
 	Now func() time.Time
 	// Limits are the limits on recordings of the run that ctx belongs to; nil means the
@@ -58,15 +63,19 @@ type Workspaces struct {
 	patience   time.Duration // with younger ones
 	limits     func(context.Context) pawl.RecordingLimits
 
-	user   git.Repo // the user's repository: refs
-	engine git.Repo // our own: everything else
+	user     git.Repo      // the user's repository: refs
+	engine   git.Repo      // our own: everything else
+	resident *git.Resident // the user's: refs and all objects
+	direct   bool          // worktrees are recorded in this process where that is possible
 
 	stores *stores // what commands see
 
 	opening   sync.Mutex // held while a worktree is added
-	mu        sync.Mutex // of the maps below
+	mu        sync.Mutex // of what follows
 	worktrees map[string]*worktree
 	checkouts map[string]*checkout
+
+	recordings Recordings
 }
 
 // New prepares the state folder. It changes nothing in the user's repository.
@@ -108,6 +117,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		worktrees: map[string]*worktree{},
 		checkouts: map[string]*checkout{},
 	}
+	s.resident = s.user.Resident(restAfter)
 	s.stores = newStores(s)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -132,7 +142,56 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 			return nil, explain("prepare "+state, err)
 		}
 	}
+	s.direct = !o.ByGit && s.canRecord()
 	return s, nil
+}
+
+// restAfter is how long a git process waits for the next call.
+const restAfter = 5 * time.Second
+
+// Rest ends the git processes that wait for calls, and logs how worktrees were recorded. The
+// next call starts them again.
+func (s *Workspaces) Rest() {
+	if r := s.Recordings(); r.Here > 0 || len(r.ByGit) > 0 {
+		s.log.Info("worktrees were recorded", "in_this_process", r.Here, "by_git", r.ByGit)
+	}
+	if err := s.resident.Close(); err != nil { // somebody killed one
+		s.log.Debug("a git process that waited for calls did not end well", "because", err)
+	}
+}
+
+// Reader reads the user's repository.
+func (s *Workspaces) Reader() *git.Resident { return s.resident }
+
+// Recordings says how worktrees were recorded by this Workspaces.
+type Recordings struct {
+	// Here counts the recordings that were made in this process, ByGit those that were left
+	// to git, by why.
+	Here  int                  `json:"here"`
+	ByGit map[index.Reason]int `json:"by_git,omitempty"`
+}
+
+// Recordings returns how worktrees were recorded until now.
+func (s *Workspaces) Recordings() Recordings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Recordings{s.recordings.Here, maps.Clone(s.recordings.ByGit)}
+}
+
+// recorded counts a recording and returns how many there were like it; no reason means that
+// it was made in this process.
+func (s *Workspaces) recorded(why index.Reason) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why == "" {
+		s.recordings.Here++
+		return s.recordings.Here
+	}
+	if s.recordings.ByGit == nil {
+		s.recordings.ByGit = map[index.Reason]int{}
+	}
+	s.recordings.ByGit[why]++
+	return s.recordings.ByGit[why]
 }
 
 // prepare makes our own repository and lets it borrow the user's objects.
@@ -210,21 +269,23 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 }
 
 // Numbers returns the highest task number in use: of the branches pawl/NNN-… and
-// of the folders .pawl/tasks/NNN-… in head, a commit that may be empty. Zero
-// means that there is none.
-func (s *Workspaces) Numbers(ctx context.Context, head pawl.CommitHash) (int, error) {
+// of the folders .pawl/tasks/NNN-… in the commit of the user's HEAD. Zero means that
+// there is none.
+func (s *Workspaces) Numbers(ctx context.Context) (int, error) {
 	names, err := s.user.Refs(ctx, "refs/heads/pawl/")
 	if err != nil {
 		return 0, explain("list the branches", err)
 	}
-	if head != "" {
-		entries, err := s.folder(ctx, string(head), tasks)
-		if err != nil {
-			return 0, err
-		}
+	head, err := s.ref(ctx, "HEAD")
+	if err == nil && head.Hash != "" {
+		var entries []git.Entry
+		entries, err = s.folder(ctx, head.Tree, tasks)
 		for _, e := range entries {
 			names = append(names, e.Name)
 		}
+	}
+	if err != nil {
+		return 0, err
 	}
 	highest := 0
 	number := regexp.MustCompile(`^(?:refs/heads/pawl/)?([0-9]{1,9})-`)

@@ -33,6 +33,7 @@ type worktree struct {
 	furniture pawl.Furniture       // what was put into it
 	base      pawl.CommitHash      // what Open was told; empty when it was not called yet
 	limits    pawl.RecordingLimits // during a call
+	memory    *memory              // what is known of its index; nil = nothing
 	listed    int                  // how many entries its index had when they were last listed; 0 = not known
 }
 
