@@ -62,3 +62,17 @@ var closeInherited = sync.OnceFunc(func() {
 		}
 	}
 })
+
+// HasMore reports whether reading a pipe would not wait: something was written, or all who can
+// write to it have closed it.
+func HasMore(pipe *os.File) bool {
+	more := false
+	conn, err := pipe.SyscallConn()
+	if err == nil {
+		err = conn.Control(func(fd uintptr) {
+			n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor
+			more = n > 0
+		})
+	}
+	return err != nil || more
+}

@@ -14,3 +14,6 @@ func end(leader *os.Process, _ time.Duration) error { return leader.Kill() }
 
 // closeInherited does nothing: a child inherits only the handles it is given.
 func closeInherited() {}
+
+// HasMore reports false: whether a pipe has more is not known here without reading it.
+func HasMore(*os.File) bool { return false }

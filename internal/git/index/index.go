@@ -166,6 +166,13 @@ func (f *folder) child(name string) *folder {
 	return nil
 }
 
+// has reports whether there is a folder at a path.
+func (f *folder) has(path string) bool {
+	first, below := split(path)
+	inner := f.child(first)
+	return inner != nil && (below == "" || inner.has(below))
+}
+
 func (f *folder) seek(name string) (int, bool) {
 	return slices.BinarySearchFunc(f.folders, name, func(of *folder, name string) int { return cmp.Compare(of.name, name) })
 }

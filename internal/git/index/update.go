@@ -57,6 +57,9 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 		return Tree{}, unreadable("", err)
 	}
 	defer top.close()
+	if !x.looked && x.root.has(o.Apart) {
+		x.root.remove(o.Apart) // a program that was killed while it filled the index left it
+	}
 	l := newLook(x, top, o)
 	if isPath(o.Only) && x.looked && x.given == o.Rules && !special(o.Only) {
 		err = l.one(o.Only)

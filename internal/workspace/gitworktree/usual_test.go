@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -163,7 +164,7 @@ func TestKilledResidents(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			waitUntil(t, func() bool { return len(gits(t, filepath.Join(r.root, ".git"), verb)) == 0 })
+			waitUntil(t, func() bool { return !slices.ContainsFunc(pids, isAlive) })
 			info, err := commit(id)
 			if err != nil {
 				t.Fatalf("after git %s was killed while it waited: %v", verb, err)
@@ -191,6 +192,13 @@ func TestKilledResidents(t *testing.T) {
 		t.Errorf("%q are left over", left)
 	}
 	r.git(t, "fsck", "--strict", "--no-dangling")
+}
+
+// isAlive reports whether a process has not ended: it may still hold its files otherwise.
+func isAlive(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(text), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
 // waitUntil returns when something is true.
