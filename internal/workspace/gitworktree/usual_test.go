@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -160,7 +159,11 @@ func TestKilledResidents(t *testing.T) {
 				t.Errorf("no git %s waits", verb)
 			}
 			for _, pid := range pids {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				p, err := os.FindProcess(pid)
+				if err == nil {
+					err = p.Kill()
+				}
+				if err != nil && !errors.Is(err, os.ErrProcessDone) {
 					t.Fatal(err)
 				}
 			}
