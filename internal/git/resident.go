@@ -212,7 +212,8 @@ func (k *Resident) Objects(ctx context.Context, read func(*Objects) error) error
 	})
 }
 
-// Files is as [Repo.Files], without a process for the tree that was listed last.
+// Files is as [Repo.Files], without a process for the tree that was listed last. Other callers
+// may have the same list: it must not be changed.
 func (k *Resident) Files(ctx context.Context, tree string) ([]Entry, error) {
 	k.mu.Lock()
 	l := k.listed
