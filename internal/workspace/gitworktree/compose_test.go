@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -281,23 +282,32 @@ func TestChangesAndComposeCalls(t *testing.T) {
 	to := r.commitOf(t, map[string]string{"a": "1", "b": "2", "c": "3"})
 	command := mustFind(t)
 	w := r.open(t, command)
+	var mu sync.Mutex
 	var calls []string
 	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
+		mu.Lock()
 		calls = append(calls, cmd.Args[1])
+		mu.Unlock()
 		return run(cmd)
+	}
+	made := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		all := calls
+		calls = nil
+		slices.Sort(all)
+		return all
 	}
 	if _, err := w.Changes(ctx, r.base(t), to); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"cat-file"}; !slices.Equal(calls, want) {
+	if calls, want := made(), []string{"cat-file"}; !slices.Equal(calls, want) {
 		t.Errorf("the changes are found by %q, want %q", calls, want)
 	}
-	calls = nil
 	_, err := w.Compose(ctx, pawl.ComposeSpec{Of: r.base(t), Files: []pawl.ComposedFile{
 		{Path: "a", From: to}, {Path: "b", From: to}, {Path: "README", Data: []byte("x")}, {Path: "x", Data: []byte("x"), Kind: pawl.FileRegular},
 	}})
-	slices.Sort(calls)
-	if want := []string{"hash-object", "ls-tree", "ls-tree", "read-tree", "update-index", "write-tree"}; err != nil || !slices.Equal(calls, want) {
+	if calls, want := made(), []string{"hash-object", "ls-tree", "ls-tree", "read-tree", "update-index", "write-tree"}; err != nil || !slices.Equal(calls, want) {
 		t.Errorf("the commit is composed by %q, %v; want %q", calls, err, want)
 	}
 }
