@@ -31,7 +31,7 @@ func pure(t *testing.T, s source) {
 	fset, info := s.fset, s.info
 	imports := mayImport
 	if s.pkg.Name() == "snapshot" { // it reads and makes values of all types
-		imports = append(slices.Clone(imports), "reflect", "unsafe")
+		imports = append(slices.Clone(imports), "reflect")
 	}
 	for _, f := range s.files {
 		for _, imp := range f.Imports {

@@ -27,7 +27,11 @@ import (
 type Driver struct {
 	Log pawl.Log
 	// Keeper keeps states of the log's runs, which are folded faster then; nil means nobody does.
-	Keeper    pawl.Keeper
+	Keeper pawl.Keeper
+	// KeepEvery is how many events of a run are decided before its state is kept again, so that
+	// a recovery folds about as many; zero means 1,000, which take 10 ms or less. The state of a
+	// run that comes to rest is kept after a tenth of that.
+	KeepEvery int
 	Performer driver.Performer
 	// Places say when an effect may be performed; nil means at once.
 	Places driver.Places

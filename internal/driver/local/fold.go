@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,13 +14,8 @@ import (
 	"pawl/internal/kernel"
 )
 
-const (
-	// keepEvery is how many events of a run are decided before its state is kept again, so
-	// that a recovery folds about as many at most. That takes 10 ms or less.
-	keepEvery = 1000
-	// keepAtRest is how many events make it worth to keep the state of a run that comes to rest.
-	keepAtRest = 100
-)
+// defaultKeepEvery is that of [Driver.KeepEvery].
+const defaultKeepEvery = 1000
 
 // Fold reads a run's state from its log. It begins with the state that the log keeps, if this
 // program wrote it and it follows from the events.
@@ -76,23 +72,24 @@ func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (*kernel.S
 
 // keepSome keeps the state if that was not done for long. It does not wait for it.
 func (r *run) keepSome() {
-	if r.state.Seq-r.kept < keepEvery || !r.mayKeep() {
-		return
+	if r.isWorthKeeping(cmp.Or(r.d.KeepEvery, defaultKeepEvery)) && r.keeping.TryLock() {
+		k := r.toKeep()
+		r.d.wg.Go(func() { r.keep(k) })
 	}
-	k := r.toKeep()
-	r.d.wg.Go(func() { r.keep(k) })
 }
 
 // keepLast keeps the state of a run that is not driven any more.
 func (r *run) keepLast() {
-	if r.state.Seq-r.kept >= keepAtRest && r.mayKeep() {
+	if r.isWorthKeeping(cmp.Or(r.d.KeepEvery, defaultKeepEvery) / 10) {
+		r.keeping.Lock()
 		r.keep(r.toKeep())
 	}
 }
 
-// mayKeep reports whether a state can be kept, and none is on its way.
-func (r *run) mayKeep() bool {
-	return r.d.Keeper != nil && form() != "" && r.keeping.CompareAndSwap(false, true)
+// isWorthKeeping reports whether the state can be kept and so many events have followed on the
+// one that was kept last.
+func (r *run) isWorthKeeping(events int) bool {
+	return r.d.Keeper != nil && int(r.state.Seq-r.kept) >= max(events, 1) && form() != ""
 }
 
 func (r *run) toKeep() pawl.Kept {
@@ -100,8 +97,9 @@ func (r *run) toKeep() pawl.Kept {
 	return pawl.Kept{Seq: r.state.Seq, Form: form(), State: r.state.Snapshot()}
 }
 
+// keep keeps a state. The caller holds r.keeping.
 func (r *run) keep(k pawl.Kept) {
-	defer r.keeping.Store(false)
+	defer r.keeping.Unlock()
 	if err := r.d.Keeper.Keep(context.WithoutCancel(r.ctx), r.id, k); err != nil {
 		r.d.logger().Debug("the state of a run is not kept; all of its events will be folded", "run", r.id, "error", err)
 	}

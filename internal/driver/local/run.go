@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,7 @@ type run struct {
 	info    pawl.RunInfo                 // as last stored
 	line    atomic.Pointer[pawl.RunInfo] // after its last durable event; nil before the first here
 	kept    pawl.Seq                     // a state after this event was given to the log here; 0 = none was
-	keeping atomic.Bool                  // a state is on its way to the log
+	keeping sync.Mutex                   // held while the log keeps a state
 	running map[pawl.Seq]*flight
 	again   map[pawl.Seq]bool // effects that may have been under way before
 }

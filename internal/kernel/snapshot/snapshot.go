@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"reflect"
 	"time"
-	"unsafe"
 )
 
 // Special says how values of one type are encoded that are not encoded field by field.
@@ -63,7 +62,7 @@ func Decode(data []byte, p any, special []Special, shared ...any) error {
 
 // pointer is a pointer and its type: a struct and its first field have the same address.
 type pointer struct {
-	to unsafe.Pointer
+	to uintptr
 	of reflect.Type
 }
 
@@ -76,7 +75,7 @@ type encoder struct {
 
 // meet returns the number of a pointer, and whether it was met before. Numbers begin at 1.
 func (e *encoder) meet(v reflect.Value) (n uint64, met bool) {
-	p := pointer{v.UnsafePointer(), v.Type()}
+	p := pointer{v.Pointer(), v.Type()}
 	if n, met = e.known[p]; !met {
 		n = uint64(len(e.known)) + 1
 		e.known[p] = n
@@ -97,7 +96,11 @@ func (e *encoder) value(v reflect.Value) {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		e.number(uint64(*(*uint8)(v.Addr().UnsafePointer())))
+		var n uint64
+		if v.Bool() {
+			n = 1
+		}
+		e.number(n)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		e.to = binary.AppendVarint(e.to, v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
