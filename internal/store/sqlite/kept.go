@@ -47,7 +47,7 @@ func (l *Log) Keep(ctx context.Context, id pawl.RunID, k pawl.Kept) error {
 	if l.queue == nil {
 		return pawl.Errorf(pawl.CodeState, "%s: the log is open for reading only", doing)
 	}
-	s, err := l.snapshot(ctx, id)
+	s, err := l.living(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (l *Log) Keep(ctx context.Context, id pawl.RunID, k pawl.Kept) error {
 	if err = l.extend(ctx, s, from, &next); err == nil {
 		err = l.files.writeState(s.num, next, l.pack)
 	}
-	if _, gone := l.snapshot(ctx, id); err == nil && gone != nil { // it was deleted meanwhile
+	if _, gone := l.living(ctx, id); err == nil && gone != nil { // it was deleted meanwhile
 		err = l.files.dropState(s.num)
 	}
 	if err != nil {
@@ -68,10 +68,21 @@ func (l *Log) Keep(ctx context.Context, id pawl.RunID, k pawl.Kept) error {
 	return nil
 }
 
+// living is the end of a run that was not deleted.
+func (l *Log) living(ctx context.Context, id pawl.RunID) (snapshot, error) {
+	s, err := l.snapshot(ctx, id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && l.index.stones[id] != nil {
+		err = pawl.Errorf(pawl.CodeNotFound, "run %s was deleted", id)
+	}
+	return s, err
+}
+
 // extend adds the units up to the state's event to those with the events up to another one.
 func (l *Log) extend(ctx context.Context, s snapshot, from pawl.Seq, k *stateFile) error {
 	last := from
-	if last == k.Seq {
+	if last == k.Seq && last > 0 {
 		return nil
 	}
 	err := l.walkTo(ctx, s, k.run, last, func(u *unit) (bool, error) {
@@ -81,7 +92,7 @@ func (l *Log) extend(ctx context.Context, s snapshot, from pawl.Seq, k *stateFil
 		}
 		return last < k.Seq, nil
 	})
-	if err == nil && last != k.Seq {
+	if err == nil && (last != k.Seq || last == 0) {
 		err = pawl.Errorf(pawl.CodeInvalid, "event %d is not the last one of a unit", k.Seq)
 	}
 	return err
@@ -180,10 +191,12 @@ func (f fileSystem) writeState(num int64, k stateFile, p *packer) error {
 	}
 	data = binary.LittleEndian.AppendUint32(data, keptSum(num, data))
 	name := f.path(keptName(num))
-	if err := f.disk.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
+	for _, dir := range []string{filepath.Dir(name), f.path(tempFolder)} {
+		if err := f.disk.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
 	}
-	temp, err := f.disk.CreateTemp(filepath.Dir(name), "new-")
+	temp, err := f.disk.CreateTemp(f.path(tempFolder), "")
 	if err != nil {
 		return err
 	}

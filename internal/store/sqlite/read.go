@@ -175,7 +175,9 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 		if err := v.all(ctx, ids); !isDamage(err) || v.failed {
 			return err
 		}
-		_ = l.files.dropState(end.num)
+		if !l.readOnly {
+			_ = l.files.dropState(end.num)
+		}
 	}
 	ids, err := l.unitIDs(ctx, end, max(after, v.last.last()))
 	if err != nil {
