@@ -24,6 +24,7 @@ type keeper struct {
 	mu    sync.Mutex
 	kept  map[pawl.RunID]pawl.Kept
 	given int // events that were read after a kept state
+	keeps []pawl.Seq
 }
 
 func (k *keeper) Keep(ctx context.Context, run pawl.RunID, s pawl.Kept) error {
@@ -34,7 +35,7 @@ func (k *keeper) Keep(ctx context.Context, run pawl.RunID, s pawl.Kept) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.Sum = sum
-	k.kept[run] = s
+	k.kept[run], k.keeps = s, append(k.keeps, s.Seq)
 	return nil
 }
 
@@ -119,14 +120,28 @@ func TestFoldOfAKeptState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	finished(t, log, log, 40)
+	finished(t, log, log, 100)
 	k, err := log.Kept(t.Context(), "001-small")
 	if err != nil || k.Seq == 0 {
 		t.Fatalf("after event %d something is kept: %v", k.Seq, err)
 	}
 	s, whole := mustFold(t, log), mustFold(t, eventsOnly{log})
-	if s.Seq != whole.Seq || k.Seq+40 <= s.Seq || !reflect.DeepEqual(s, whole) {
+	if s.Seq != whole.Seq || k.Seq != s.Seq || !reflect.DeepEqual(s, whole) {
 		t.Errorf("folded from event %d the state at %d is\n%+v\nand not\n%+v", k.Seq, s.Seq, s, whole)
+	}
+}
+
+// A state is kept every so many events and at the end, and one by one.
+func TestKeepEvery(t *testing.T) { synctest.Test(t, keepEvery) }
+
+func keepEvery(t *testing.T) {
+	for every, want := range map[int]int{1000: 0, 100: 1, 20: 3, 10: 6} {
+		k := &keeper{Log: mem.New(), kept: map[pawl.RunID]pawl.Kept{}}
+		finished(t, k, k, every)
+		end := mustFold(t, k).Seq
+		if n := len(k.keeps); n > want || n < (want+1)/2 || n > 0 && k.keeps[n-1] != end {
+			t.Errorf("every %d events: states were kept after events %d of %d", every, k.keeps, end)
+		}
 	}
 }
 
@@ -145,7 +160,11 @@ func foldWithoutUse(t *testing.T) {
 		t.Errorf("%d events were folded after a state that was kept at %d of %d", k.given, good.Seq, want.Seq)
 	}
 	for name, change := range map[string]func(*pawl.Kept){
-		"of another program":   func(s *pawl.Kept) { s.Form = "another" },
+		"of another program": func(s *pawl.Kept) {
+			other := mustFold(t, eventsOnly{k})
+			other.Reason = "as another program sees it"
+			s.Form, s.State = "another", other.Snapshot()
+		},
 		"of a program unknown": func(s *pawl.Kept) { s.Form = "" },
 		"cut short":            func(s *pawl.Kept) { s.State = s.State[:len(s.State)/2] },
 		"of another event":     func(s *pawl.Kept) { s.Seq-- },

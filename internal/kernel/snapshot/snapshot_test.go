@@ -74,6 +74,18 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// What was there before is gone.
+func TestDecodeOver(t *testing.T) {
+	kinds := make([]leaf, 2)
+	n, over := &node{Name: "alone"}, whole(kinds)
+	if err := snapshot.Decode(encode(n, kinds), over, []snapshot.Special{snapshot.Time()}, &kinds[0], &kinds[1]); err != nil {
+		t.Fatal(err)
+	}
+	if over.at = n.at; !reflect.DeepEqual(n, over) {
+		t.Errorf("got %+v, want %+v", over, n)
+	}
+}
+
 // The same value has the same encoding.
 func TestStable(t *testing.T) {
 	kinds := make([]leaf, 2)

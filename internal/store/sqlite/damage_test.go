@@ -188,8 +188,19 @@ func TestQuarantine(t *testing.T) {
 // A unit that is sound but that this Pawl cannot read quarantines its run for as
 // long as the log is open: a newer Pawl can read it.
 func TestUnreadableUnit(t *testing.T) {
+	for _, kept := range []pawl.Seq{0, 6, eventsEach} {
+		t.Run(fmt.Sprintf("kept=%d", kept), func(t *testing.T) { unreadableUnit(t, kept) })
+	}
+}
+
+func unreadableUnit(t *testing.T, kept pawl.Seq) {
 	dir := t.TempDir()
 	mustSmall(t, dir)
+	if kept > 0 {
+		log := mustOpen(t, dir)
+		mustKeep(t, log, victim, kept)
+		mustClose(t, log)
+	}
 	db := mustSQL(t, dir)
 	u := unit{run: 2, seq: 3, count: 2, prev: 2}
 	if err := db.QueryRow("SELECT refs, data FROM units WHERE id = 5").Scan(&u.refs, &u.data); err != nil {

@@ -152,7 +152,7 @@ func (l *Log) keptIDs(ctx context.Context, end end, after pawl.Seq) []int64 {
 		return nil
 	}
 	k, ok := l.files.readState(end.num)
-	if !ok || k.Seq > end.seq || len(k.units) == 0 {
+	if !ok || len(k.units) == 0 {
 		return nil
 	}
 	if k.Seq == end.seq {
@@ -189,7 +189,7 @@ func (f fileSystem) writeState(num int64, k stateFile, p *packer) error {
 		data = binary.AppendUvarint(data, uint64(id-last)) //nolint:gosec // they ascend
 		last = id
 	}
-	data = binary.LittleEndian.AppendUint32(data, keptSum(num, data))
+	data = binary.LittleEndian.AppendUint32(data, keptSum(data))
 	name := f.path(keptName(num))
 	for _, dir := range []string{filepath.Dir(name), f.path(tempFolder)} {
 		if err := f.disk.MkdirAll(dir, 0o700); err != nil {
@@ -210,11 +210,7 @@ func (f fileSystem) writeState(num int64, k stateFile, p *packer) error {
 	return err
 }
 
-// keptSum is the checksum of a file, of which the run's number is part.
-func keptSum(num int64, data []byte) uint32 {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	return crc32.Update(crc32.Checksum(binary.LittleEndian.AppendUint64(nil, uint64(num)), table), table, data)
-}
+func keptSum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // readState reads what is kept of a run, its state still compressed. It reports false where that
 // cannot be read whole.
@@ -224,7 +220,7 @@ func (f fileSystem) readState(num int64) (k stateFile, ok bool) {
 		return stateFile{}, false
 	}
 	data, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	if keptSum(num, data) != sum {
+	if keptSum(data) != sum {
 		return stateFile{}, false
 	}
 	r := reader{data: data[1:], ok: true}

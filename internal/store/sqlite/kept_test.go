@@ -100,7 +100,10 @@ func TestKeep(t *testing.T) {
 
 	log = mustOpen(t, dir)
 	wantSince(t, log, "001-a", mustKept(t, log, "001-a"))
-	storetest.MustAppend(t, log, storetest.Unit("001-a", seq, 2, []byte("blob 3"), []byte("new"))) // Since has learned where blob 3 is
+	if at := log.index.byID["001-a"].indexed; at != seq {
+		t.Errorf("the places of blobs are known up to event %d, want %d", at, seq)
+	}
+	storetest.MustAppend(t, log, storetest.Unit("001-a", seq, 2, []byte("blob 3"), []byte("new")))
 	if n := mustInt(t, mustSQL(t, dir), "SELECT length(blobs) FROM units ORDER BY id DESC LIMIT 1"); n != 3 {
 		t.Errorf("%d bytes of blobs were stored, want those of the new one", n)
 	}
@@ -156,7 +159,7 @@ func TestStateOfAnotherLog(t *testing.T) {
 			storetest.MustAppend(t, log, u)
 		}
 	}
-	for _, at := range []pawl.Seq{6, 10, 20} { // before the logs differ, behind that, behind the end
+	for _, at := range []pawl.Seq{6, 10, 16, 20} { // before the logs differ, behind that, at the end, behind it
 		a, b := t.TempDir(), t.TempDir()
 		one, two := mustOpen(t, a), mustOpen(t, b)
 		for _, log := range []*Log{one, two} {
@@ -233,4 +236,22 @@ func TestStateOfADeletedRun(t *testing.T) {
 	if files := stateFiles(t, dir); len(files) != 1 || mustKept(t, log, "002-b").Seq != 3 {
 		t.Errorf("there are %q", files)
 	}
+}
+
+// The file of another run is not used.
+func TestStateOfAnotherRun(t *testing.T) {
+	dir := t.TempDir()
+	log := mustOpen(t, dir)
+	defer mustClose(t, log)
+	for _, id := range []pawl.RunID{"001-a", "002-b"} {
+		storetest.MustAppend(t, log, storetest.Unit(id, 0, 3))
+		storetest.MustAppend(t, log, storetest.Unit(id, 3, 3))
+	}
+	mustKeep(t, log, "001-a", 6)
+	file := stateFiles(t, dir)[0]
+	mustWrite(t, filepath.Join(filepath.Dir(file), "2"), mustRead(t, file))
+	if k := mustKept(t, log, "002-b"); k.Seq != 0 {
+		t.Errorf("a state after event %d of another run is used", k.Seq)
+	}
+	wantRun(t, log, "002-b", 6)
 }
