@@ -385,6 +385,7 @@ func TestTranscriptIsKept(t *testing.T) {
 			world.Before = func(_ context.Context, job driver.Job) {
 				if job.Effect.Do.Verb() == pawl.VerbCloseWorkspace {
 					<-world.ended
+					synctest.Wait() // until the answer has been taken
 				}
 			}
 			d := &local.Driver{Log: log, Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
