@@ -36,6 +36,7 @@ var rules = []rule{
 	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor", "internal/kernel/ladder"}, "who is in a candidate, who made it red and which tier judges it next follow from what is said of its commits"},
 	{"internal/kernel/signal", []string{"internal/kernel/brief"}, "what a loop was told and has not acknowledged is the same whoever it is"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
+	{"internal/kernel/snapshot", nil, "a value is encoded with what it points to, whatever it means"},
 	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/pattern", nil, "a regular expression depends on nothing of ours, and every package may import it"},

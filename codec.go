@@ -114,7 +114,9 @@ func flag(c *coder, tag uint64, v *bool) {
 		n = 1
 	}
 	num(c, tag, &n)
-	*v = n != 0
+	if c.reading { // what is written may be read elsewhere
+		*v = n != 0
+	}
 }
 
 func str[T ~string](c *coder, tag uint64, v *T) {

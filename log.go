@@ -29,6 +29,32 @@ type Log interface {
 	Close() error
 }
 
+// Keeper is a [Log] that keeps a state beside a run's events, so that whoever takes the run
+// over need not fold all of them. What it keeps is no part of the log: it may be lost or out
+// of date, and is of use only together with the events, which are checked as without it.
+type Keeper interface {
+	// Keep keeps a state in place of the run's earlier one. Seq must be the last event of a
+	// unit. What is kept need not survive a power cut.
+	Keep(ctx context.Context, run RunID, k Kept) error
+	// Kept returns the state that is kept; the zero Kept if there is none that can be read.
+	Kept(ctx context.Context, run RunID) (Kept, error)
+	// Since checks all of the run's events as [Log.Events] does, and gives those after the kept
+	// state. If it does not follow from the events before, no event is given and the
+	// error is a [CodeConflict].
+	Since(ctx context.Context, run RunID, k Kept) iter.Seq2[Event, error]
+}
+
+// Kept is a state of a run as a [Keeper] keeps it.
+type Kept struct {
+	// Seq is the number of the event after which the state was so.
+	Seq Seq
+	// Form says which program can read the state; only the one that wrote it, as a rule.
+	Form  string
+	State []byte
+	// Sum is the checksum of the events up to Seq. [Keeper.Keep] finds it out by itself.
+	Sum uint32
+}
+
 // Lister lists runs: every [Log] and [Service] does.
 type Lister interface {
 	Runs(ctx context.Context) ([]RunInfo, error)

@@ -95,8 +95,9 @@ func New(c Config) *Engine {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{Reader: Reader{Log: c.Log}, c: c}
+	keeper, _ := c.Log.(pawl.Keeper)
 	e.driver = &local.Driver{
-		Log: startingLog{c.Log}, Performer: c.Performer, Places: c.Places, Now: c.Now, Logger: c.Logger,
+		Log: startingLog{c.Log}, Keeper: keeper, Performer: c.Performer, Places: c.Places, Now: c.Now, Logger: c.Logger,
 		Observe: e.observe, Accepted: c.Accepted,
 		Live: e.hub.live,
 		Left: func(run pawl.RunID, _ error) { e.hub.wake(run) },

@@ -261,6 +261,9 @@ func (w *world) append(e pawl.Event) {
 		w.shadow.Started, w.shadow.Recipe, w.shadow.Settings = w.state.Started, w.state.Recipe, w.state.Settings // also by its loops
 		w.shadow.flows = w.state.flows
 	}
+	if isTried(int(e.Seq), 0, snapshotDistance) {
+		w.shadow = w.restored(w.shadow)
+	}
 	w.log, w.stored = append(w.log, e), append(w.stored, stored)
 	w.ledger.after(w.state, stored)
 	if w.watch != nil {

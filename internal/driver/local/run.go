@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,8 @@ type run struct {
 	state   *kernel.State
 	info    pawl.RunInfo                 // as last stored
 	line    atomic.Pointer[pawl.RunInfo] // after its last durable event; nil before the first here
+	kept    pawl.Seq                     // a state after this event was given to the log here; 0 = none was
+	keeping sync.Mutex                   // held while the log keeps a state
 	running map[pawl.Seq]*flight
 	again   map[pawl.Seq]bool // effects that may have been under way before
 }
@@ -66,6 +69,7 @@ func (r *run) loop() {
 	for {
 		select {
 		case <-r.ctx.Done():
+			r.keepLast()
 			return
 		case it := <-r.inbox:
 			if err := r.step(r.queued(it)); err != nil {
@@ -74,6 +78,7 @@ func (r *run) loop() {
 				return
 			}
 			if r.state.Status == pawl.StatusEnded {
+				r.keepLast()
 				return
 			}
 		}
@@ -150,6 +155,7 @@ func (r *run) step(items []item) error {
 		r.d.Observe(r.id, unit.Events, line)
 	}
 	r.reconcile(unit.Events)
+	r.keepSome()
 	return nil
 }
 

@@ -365,3 +365,48 @@ func (r *repository) blobTree(content string) string {
 	}
 	return tree.Hash
 }
+
+// What git said about an unknown path is asked for once, as long as no .gitignore file changes and
+// none may have changed without that being seen.
+func TestVerdictsAreKept(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.write(".gitignore", "*.log\n", 0o644)
+	r.write("a", "a\n", 0o644)
+	r.recorded(false)
+	x := r.load()
+	r.write("x.log", "x\n", 0o644)
+	var asked []string
+	at := func(began time.Time) func(*index.Options) {
+		return func(o *index.Options) {
+			o.Began = began
+			ignored := o.Ignored
+			o.Ignored = func(ctx context.Context, paths []string) ([]string, error) {
+				asked = append(asked, paths...)
+				return ignored(ctx, paths)
+			}
+		}
+	}
+	long, just := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
+	for n, row := range []struct {
+		began time.Time
+		rules string // what .gitignore is changed to before
+		asks  bool
+	}{
+		{just, "", true},
+		{just, "", true}, // the rules may have been written since
+		{long, "", true},
+		{long, "", false},
+		{just, "", false},
+		{long, "*.tmp\n", true},
+	} {
+		if row.rules != "" {
+			r.write(".gitignore", row.rules, 0o644)
+		}
+		asked = nil
+		r.wantSame(x, at(row.began))
+		if got := len(asked) > 0; got != row.asks {
+			t.Errorf("update %d asked about %q, want %t", n, asked, row.asks)
+		}
+	}
+}

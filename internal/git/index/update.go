@@ -39,14 +39,20 @@ type Store interface {
 	Put(object git.Object) error
 }
 
+// manyRead is how many files are read again before it is worth to write the index file, which
+// takes as long as reading about ten.
+const manyRead = 64
+
 // Tree is what an update found.
 type Tree struct {
 	// Hash is the tree of the folder, without what is apart. Full is with it where
 	// [Options.WithApart] was set, and the same as Hash where it was not.
 	Hash, Full string
-	// Relisted reports that the index has gained or lost paths. It decides which paths may be
-	// ignored, so whoever reads the folder after a crash must know.
-	Relisted bool
+	// Outdated reports that whoever keeps the index file should write it again: the index has
+	// gained or lost paths, which decides which paths may be ignored after a crash, or so many
+	// files were read only to find that they are as they were that the next reader should not
+	// have to.
+	Outdated bool
 }
 
 // Update brings the index up to a folder and stores the objects that are new. An
@@ -80,7 +86,7 @@ func (x *Index) Update(ctx context.Context, folder string, store Store, o Option
 	x.looked, x.given = true, o.Rules
 	x.rules, x.unsettled = l.rules.String(), l.unsettled // with those of new folders
 	t, err := x.trees(store, o)
-	t.Relisted = l.relists()
+	t.Outdated = l.relists() || len(l.files) >= manyRead
 	return t, err
 }
 

@@ -57,13 +57,22 @@ func mustForgetHeads(tb testing.TB, db *sql.DB) {
 }
 
 // Every byte of every column of each of a run's units is changed in turn, with
-// heads that know the unit and without. Exactly that run is quarantined, with
-// the events before the unit still readable.
+// heads that know the unit and without, and with a state of the run that is kept at its end or
+// in its middle. Exactly that run is quarantined, with the events before the unit still readable.
 func TestDamagedUnit(t *testing.T) {
-	for _, heads := range []bool{true, false} {
-		t.Run(fmt.Sprintf("heads=%t", heads), func(t *testing.T) {
+	for _, row := range []struct {
+		heads bool
+		kept  pawl.Seq // 0 = none
+	}{{true, 0}, {false, 0}, {true, 4}, {true, eventsEach}} {
+		heads := row.heads
+		t.Run(fmt.Sprintf("heads=%t,kept=%d", heads, row.kept), func(t *testing.T) {
 			dir := t.TempDir()
 			mustSmall(t, dir)
+			if row.kept > 0 {
+				log := mustOpen(t, dir)
+				mustKeep(t, log, victim, row.kept)
+				mustClose(t, log)
+			}
 			db := mustSQL(t, dir)
 			if !heads {
 				mustForgetHeads(t, db)
@@ -179,8 +188,19 @@ func TestQuarantine(t *testing.T) {
 // A unit that is sound but that this Pawl cannot read quarantines its run for as
 // long as the log is open: a newer Pawl can read it.
 func TestUnreadableUnit(t *testing.T) {
+	for _, kept := range []pawl.Seq{0, 6, eventsEach} {
+		t.Run(fmt.Sprintf("kept=%d", kept), func(t *testing.T) { unreadableUnit(t, kept) })
+	}
+}
+
+func unreadableUnit(t *testing.T, kept pawl.Seq) {
 	dir := t.TempDir()
 	mustSmall(t, dir)
+	if kept > 0 {
+		log := mustOpen(t, dir)
+		mustKeep(t, log, victim, kept)
+		mustClose(t, log)
+	}
 	db := mustSQL(t, dir)
 	u := unit{run: 2, seq: 3, count: 2, prev: 2}
 	if err := db.QueryRow("SELECT refs, data FROM units WHERE id = 5").Scan(&u.refs, &u.data); err != nil {

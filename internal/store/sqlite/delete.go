@@ -209,6 +209,7 @@ func (w *writer) bury(ctx context.Context, t pawl.Tombstone) error {
 	w.log.mu.Lock()
 	w.log.index.take(&stone{r.num, t})
 	w.log.mu.Unlock()
+	_ = w.log.files.dropState(r.num) // or erase does
 	w.settle()
 	return nil
 }
@@ -284,6 +285,9 @@ func (w *writer) erase(ctx context.Context, id pawl.RunID) error {
 		if ids, err = w.log.unitIDs(ctx, end{num: r.num, head: r.head, seq: r.seq}, 0); err != nil {
 			return err
 		}
+	}
+	if err := w.log.files.dropState(gone.num); err != nil {
+		return err
 	}
 	if err := w.mend(ctx); err != nil {
 		return err

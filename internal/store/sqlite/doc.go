@@ -42,6 +42,15 @@
 // lost its end (which fsync excludes unless the disk lies) loses whole units
 // from the end, never half of one, and nothing from before the last checkpoint.
 //
+// # States
+//
+// snapshots/N has a state of the run with the number N after one of its events, the checksum of
+// the events before, and a list of their units. It is no part of the log: it is written beside
+// the commits and not synced, and where it is damaged, missing, of another program or of another
+// log the run is read as without it. With it no event before it is decoded, and the
+// units are found without following the chain, which took two thirds of the time. Each is checked
+// as before: damage is found where it was found without a state.
+//
 // # Failing disks
 //
 // A transaction that fails is undone and each of its units is tried alone.

@@ -166,24 +166,50 @@ func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.
 	return nil
 }
 
+// walkUnits visits the units of a run's chain. The list of units that is kept beside the log
+// may be of another log, such as one that was put back from a copy: what does not follow is
+// looked up in the chain before it is called damage.
 func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func(*unit) (more bool, err error)) error {
-	ids, err := l.unitIDs(ctx, end, after)
+	v := visitor{log: l, end: end, after: after, visit: visit}
+	if ids := l.keptIDs(ctx, end, after); ids != nil {
+		if err := v.all(ctx, ids); !isDamage(err) || v.failed {
+			return err
+		}
+		if !l.readOnly {
+			_ = l.files.dropState(end.num)
+		}
+	}
+	ids, err := l.unitIDs(ctx, end, max(after, v.last.last()))
 	if err != nil {
 		return err
 	}
-	var last unit
+	return v.all(ctx, ids)
+}
+
+// visitor visits the units of a run, oldest first.
+type visitor struct {
+	log    *Log
+	end    end
+	after  pawl.Seq
+	visit  func(*unit) (more bool, err error)
+	last   unit // the last one that was sound
+	failed bool // visit returned an error
+}
+
+func (v *visitor) all(ctx context.Context, ids []int64) error {
 	for chunk := range slices.Chunk(ids, chunkSize) {
-		units, err := l.loadUnits(ctx, chunk)
+		units, err := v.log.loadUnits(ctx, chunk)
 		for i := range units {
 			u := &units[i]
-			if err := u.follows(&last, end.num, after); err != nil {
+			if err := u.follows(&v.last, v.end.num, v.after); err != nil {
 				return err
 			}
-			last = *u
-			if u.last() <= after {
+			v.last = *u
+			if u.last() <= v.after {
 				continue
 			}
-			if more, err := visit(u); !more || err != nil {
+			if more, err := v.visit(u); !more || err != nil {
+				v.failed = err != nil
 				return err
 			}
 		}
@@ -191,8 +217,8 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 			return err
 		}
 	}
-	if last.id != end.head {
-		return pawl.Errorf(pawl.CodeDamaged, "the events after %d are missing", last.last())
+	if v.last.id != v.end.head {
+		return pawl.Errorf(pawl.CodeDamaged, "the events after %d are missing", v.last.last())
 	}
 	return nil
 }

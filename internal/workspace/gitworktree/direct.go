@@ -83,7 +83,7 @@ func (w *worktree) recordDirectly(ctx context.Context, all bool, only string) (r
 	_ = w.s.recorded("")
 	m.newer = true
 	w.memory, w.listed = m, m.index.Len()
-	if found.Relisted {
+	if found.Outdated {
 		if _, err := w.remember(false); err != nil {
 			w.memory = nil
 			return r, full, err
