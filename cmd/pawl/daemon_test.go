@@ -851,10 +851,10 @@ func TestDaemonHandsOver(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
+	client.signal(syscall.SIGKILL) // it ends by itself when its daemon is gone
+	_ = client.end()
 	d.signal(syscall.SIGKILL)
 	_ = d.end()
-	client.signal(syscall.SIGKILL)
-	_ = client.end()
 	letGo()
 	y.bin = newer
 	d = y.serve()

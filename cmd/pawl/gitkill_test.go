@@ -94,6 +94,9 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 					t.Fatal(err)
 				}
 				if v.ended(t) {
+					if staying := strings.Contains(v.calls(t)[at-1], " --stdin "); staying && when == "after" {
+						return // such a process ends when the run has ended
+					}
 					t.Fatalf("it ended before its call %d", at)
 				}
 				mustWrite(t, filepath.Join(v.repo, ".git", "refs", "heads", v.runBranch(t)+".lock"), "")
