@@ -90,11 +90,21 @@ func (h *Hash) UnmarshalText(text []byte) error {
 }
 
 // Blob is a text or file the log refers to by hash: a prompt, an answer, an
-// output, an artifact. It is stored once however often it is referred to.
+// output, an artifact. It is stored once however often it is referred to. Only [NewBlob] makes
+// one, so that its hash is always that of its content. The zero value is no blob.
 type Blob struct {
-	Hash Hash
-	Data []byte
+	hash Hash
+	data []byte
 }
 
-// NewBlob returns the blob with this content. It keeps data.
-func NewBlob(data []byte) Blob { return Blob{Hash: HashOf(data), Data: data} }
+// NewBlob returns the blob with this content. It keeps data, which must not be changed after that.
+func NewBlob(data []byte) Blob { return Blob{hash: HashOf(data), data: data} }
+
+// Hash returns the hash of the content.
+func (b Blob) Hash() Hash { return b.hash }
+
+// Data returns the content, which must not be changed.
+func (b Blob) Data() []byte { return b.data }
+
+// Equal reports whether both blobs have the same content.
+func (b Blob) Equal(other Blob) bool { return b.hash == other.hash }

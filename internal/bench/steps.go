@@ -110,7 +110,7 @@ func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []paw
 	c.count.Add(1)
 	id, place := job.Effect.ID, job.Effect.Place
 	blobs := []pawl.Blob{c.blob(), c.blob()}
-	a, b := blobs[0].Hash, blobs[1].Hash
+	a, b := blobs[0].Hash(), blobs[1].Hash()
 	switch do := job.Effect.Do.(type) {
 	case *pawl.OpenWorkspace:
 		return &pawl.WorkspaceOpened{Effect: id, Head: do.Base, Tree: "t"}, blobs

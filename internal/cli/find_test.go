@@ -109,9 +109,9 @@ func TestExamine(t *testing.T) {
 	for _, c := range []struct{ blob, events, want error }{
 		{nil, nil, nil}, {damaged, nil, damaged}, {damaged, quarantined, damaged}, {nil, quarantined, quarantined},
 	} {
-		for _, bad := range []pawl.Hash{output.Hash, fact.Hash} {
-			s := examined{bad: bad, blob: c.blob, end: c.events, event: pawl.Event{Run: "001-a", Seq: 1, Body: &pawl.SessionEnded{Session: 1, Output: output.Hash,
-				Facts: pawl.Facts{{Name: "because", Value: fact.Hash.String()}, {Name: "of no blob", Value: pawl.HashOf([]byte("x")).String()}}}}}
+		for _, bad := range []pawl.Hash{output.Hash(), fact.Hash()} {
+			s := examined{bad: bad, blob: c.blob, end: c.events, event: pawl.Event{Run: "001-a", Seq: 1, Body: &pawl.SessionEnded{Session: 1, Output: output.Hash(),
+				Facts: pawl.Facts{{Name: "because", Value: fact.Hash().String()}, {Name: "of no blob", Value: pawl.HashOf([]byte("x")).String()}}}}}
 			if err := cli.Examine(t.Context(), s, "001-a"); !errors.Is(err, c.want) {
 				t.Errorf("%+v: %v", c, err)
 			}

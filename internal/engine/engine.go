@@ -424,7 +424,7 @@ func (e *Engine) freeze(spec pawl.RunSpec, repo pawl.Repository, at place, told 
 		}
 		b := pawl.NewBlob(text)
 		blobs = append(blobs, b)
-		return b.Hash
+		return b.Hash()
 	}
 	given := criteria(spec)
 	criteriaJSON, err := json.Marshal(given)

@@ -160,7 +160,7 @@ func (e *Engine) blobs(ctx context.Context, run pawl.RunID, events []pawl.Event)
 			case err != nil:
 				return nil, fmt.Errorf("event %d of run %s: %w", ev.Seq, run, err)
 			default:
-				out = append(out, pawl.Blob{Hash: h, Data: data})
+				out = append(out, pawl.NewBlob(data))
 			}
 		}
 	}

@@ -175,10 +175,10 @@ func (r *reader) add(name, folder string, depth int) error {
 		file.Cut = int64(len(text))
 	}
 	blob := pawl.NewBlob([]byte(text))
-	file.Blob = blob.Hash
+	file.Blob = blob.Hash()
 	r.out.Files = append(r.out.Files, file)
 	if !known {
-		r.texts[blob.Hash] = true
+		r.texts[blob.Hash()] = true
 		r.out.Texts = append(r.out.Texts, blob)
 		r.left -= len(text)
 	}

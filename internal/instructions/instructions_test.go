@@ -105,7 +105,7 @@ func mustRead(tb testing.TB, r repository) pawl.Instructions {
 func outline(got pawl.Instructions) []string {
 	texts := map[pawl.Hash]string{}
 	for _, b := range got.Texts {
-		texts[b.Hash] = strings.TrimSpace(string(b.Data))
+		texts[b.Hash()] = strings.TrimSpace(string(b.Data()))
 	}
 	var out []string
 	for _, f := range got.Files {
@@ -166,10 +166,10 @@ func TestRead(t *testing.T) {
 			}
 			seen := map[pawl.Hash]bool{}
 			for _, b := range got.Texts {
-				if seen[b.Hash] {
-					t.Errorf("the text %q is there twice", b.Data)
+				if seen[b.Hash()] {
+					t.Errorf("the text %q is there twice", b.Data())
 				}
-				seen[b.Hash] = true
+				seen[b.Hash()] = true
 			}
 		})
 	}
@@ -196,7 +196,7 @@ const (
 func size(got pawl.Instructions) int {
 	n := 0
 	for _, b := range got.Texts {
-		n += len(b.Data)
+		n += len(b.Data())
 	}
 	return n
 }
@@ -207,7 +207,7 @@ func TestLimits(t *testing.T) {
 		for _, text := range []string{lines(10<<20, "rules"), strings.Repeat("é", 5<<20)} {
 			got := mustRead(t, mustCommit(t, map[string]string{"AGENTS.md": text}))
 			f := got.Files[0]
-			if n := size(got); n > maxFile || n < maxFile-10 || f.Cut != int64(n) || f.Bytes != int64(len(text)) || !utf8.Valid(got.Texts[0].Data) {
+			if n := size(got); n > maxFile || n < maxFile-10 || f.Cut != int64(n) || f.Bytes != int64(len(text)) || !utf8.Valid(got.Texts[0].Data()) {
 				t.Errorf("%d bytes are shown of %+v", n, f)
 			}
 		}
@@ -259,7 +259,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Texts) != 2 || string(got.Texts[0].Data) != "The key is [KEY]\n" || bytes.Contains(got.Texts[1].Data, []byte("sk-")) {
-		t.Errorf("the texts are %.100q and end with %q", got.Texts[0].Data, got.Texts[1].Data[maxFile-30:])
+	if len(got.Texts) != 2 || string(got.Texts[0].Data()) != "The key is [KEY]\n" || bytes.Contains(got.Texts[1].Data(), []byte("sk-")) {
+		t.Errorf("the texts are %.100q and end with %q", got.Texts[0].Data(), got.Texts[1].Data()[maxFile-30:])
 	}
 }

@@ -72,7 +72,7 @@ func (w *world) MustKeep(tb testing.TB, v any) pawl.Hash {
 		tb.Fatal(err)
 	}
 	w.seq++
-	return blob.Hash
+	return blob.Hash()
 }
 
 // request is what every prompt of the run is told.

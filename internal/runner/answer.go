@@ -55,7 +55,7 @@ func (a *answer) text(s string) (pawl.Hash, int64) {
 	if s = a.clean(s); s == "" {
 		return pawl.Hash{}, 0
 	}
-	return a.keep([]byte(s)).Hash, int64(len(s))
+	return a.keep([]byte(s)).Hash(), int64(len(s))
 }
 
 // document keeps a value as a JSON document. It fails for one that cannot be

@@ -47,7 +47,7 @@ func (r *Runner) examine(ctx context.Context, job driver.Job, do *pawl.Examine, 
 	if err != nil {
 		return nil, fmt.Errorf("keep the evidence on %s: %w", do.Commit, err)
 	}
-	out.Evidence, out.Found, out.Remarks = doc.Hash, boundFindings(report.Findings), report.Remarks
+	out.Evidence, out.Found, out.Remarks = doc.Hash(), boundFindings(report.Findings), report.Remarks
 	out.Paths = survey.Counts()
 	return out, nil
 }

@@ -191,7 +191,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, b
 	evidence, err := a.document(rep)
 	var kept pawl.GateReport // what is counted and quoted is what is kept
 	if err == nil {
-		err = json.Unmarshal(evidence.Data, &kept)
+		err = json.Unmarshal(evidence.Data(), &kept)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the report of gate %s: %w", do.Gate, err)
@@ -199,7 +199,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, b
 	out := &pawl.GateJudged{
 		Effect: job.Effect.ID, Gate: spec.Name, Kind: spec.Kind, Verdict: verdictOf(kept.Verdict), Reason: brief.Cut(kept.Reason, 300),
 		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
-		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
+		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash(),
 	}
 	out.Met, out.Duration = kept.Met, kept.Duration
 	out.Missing, out.Lacks = brief.Cut(kept.Missing, 100), brief.Cut(kept.Lacks, 100)

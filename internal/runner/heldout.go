@@ -298,7 +298,7 @@ func judgedHeldOut(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep *pa
 	if err != nil {
 		return nil, fmt.Errorf("keep the whole report: %w", err)
 	}
-	out.Full = whole.Hash
+	out.Full = whole.Hash()
 	if rep.Verdict != pawl.VerdictPass {
 		out.Failing, out.Error = fingerprint(failing(rep.Tests)), fingerprint([]string{rep.Error})
 	}

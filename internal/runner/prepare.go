@@ -91,7 +91,7 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 		if err != nil {
 			return nil, fmt.Errorf("keep what prepare printed: %w", err)
 		}
-		out.Evidence, out.Duration = evidence.Hash, made.report.Duration
+		out.Evidence, out.Duration = evidence.Hash(), made.report.Duration
 		made.tell(out)
 	}
 	if do.Furnish && made.failed == "" {

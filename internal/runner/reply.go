@@ -61,7 +61,7 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, tools []pawl.ToolS
 	if err != nil {
 		return nil, fmt.Errorf("keep the reply: %w", err)
 	}
-	out.Message, out.Bytes = message.Hash, int64(len(message.Data))
+	out.Message, out.Bytes = message.Hash(), int64(len(message.Data()))
 	return out, nil
 }
 
@@ -245,7 +245,7 @@ func (r *Runner) trimmed(name string, args []byte, a *answer) pawl.Hash {
 	if !ok {
 		return pawl.Hash{}
 	}
-	return a.keep(a.cleanJSON(cut)).Hash
+	return a.keep(a.cleanJSON(cut)).Hash()
 }
 
 // settleProblems lets only one call hand in the result, and shortens what is

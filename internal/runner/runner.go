@@ -260,8 +260,8 @@ func (r *Runner) assemble(ctx context.Context, job driver.Job, do *pawl.Assemble
 	system, systemBytes := a.text(p.System)
 	user, userBytes := a.text(p.User)
 	b := &pawl.PromptAssembled{
-		Effect: job.Effect.ID, System: system, Prompt: user, Tools: tools.Hash,
-		Bytes: systemBytes + userBytes + int64(len(tools.Data)), Cut: a.cutNames(p.Cut),
+		Effect: job.Effect.ID, System: system, Prompt: user, Tools: tools.Hash(),
+		Bytes: systemBytes + userBytes + int64(len(tools.Data())), Cut: a.cutNames(p.Cut),
 	}
 	if p.Reminder != "" {
 		b.Reminder, b.ReminderBytes = a.text(p.Reminder)
@@ -321,7 +321,7 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	return &pawl.Committed{
 		Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Files: len(info.Files), Total: len(info.Total),
 		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID, Hunks: info.Hunks, Kept: info.Kept,
-		LeftOut: met(info.LeftOut), Report: report.Hash,
+		LeftOut: met(info.LeftOut), Report: report.Hash(),
 	}, nil
 }
 

@@ -209,7 +209,7 @@ func (a *answer) entry(t *pawl.TaskSpec) (pawl.TaskEntry, error) {
 		return pawl.TaskEntry{}, err
 	}
 	e := pawl.TaskEntry{
-		ID: t.ID, Title: brief.Cut(t.Title, maxTaskTitle), Spec: spec.Hash, DependsOn: t.DependsOn, Priority: t.Priority,
+		ID: t.ID, Title: brief.Cut(t.Title, maxTaskTitle), Spec: spec.Hash(), DependsOn: t.DependsOn, Priority: t.Priority,
 		Tier: t.ModelTier, Verify: t.VerificationTier, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done, Incomplete: incomplete(t),
 		Validated: t.ValidationCommand != "",
 	}

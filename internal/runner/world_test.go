@@ -191,7 +191,7 @@ func (w *world) MustKeep(tb rapid.TB, v any) pawl.Hash {
 	}
 	b := pawl.NewBlob(data)
 	w.store(tb, &pawl.RunPaused{}, []pawl.Blob{b})
-	return b.Hash
+	return b.Hash()
 }
 
 // shows stores that the sessions from now on began with a prompt of a commit and these inputs.
@@ -275,19 +275,19 @@ func (w *world) fit(tb rapid.TB, answer pawl.Answer, blobs []pawl.Blob) {
 		tb.Fatal(err)
 	}
 	for _, m := range hashes.FindAllStringSubmatch(string(text), -1) {
-		if !slices.ContainsFunc(blobs, func(b pawl.Blob) bool { return b.Hash.String() == m[1] }) {
+		if !slices.ContainsFunc(blobs, func(b pawl.Blob) bool { return b.Hash().String() == m[1] }) {
 			tb.Errorf("there is no blob %s for %s", m[1], text)
 		}
 	}
 	for _, b := range blobs {
-		if pawl.HashOf(b.Data) != b.Hash {
-			tb.Errorf("a blob has another hash than its content: %s", b.Data)
+		if pawl.HashOf(b.Data()) != b.Hash() {
+			tb.Errorf("a blob has another hash than its content: %s", b.Data())
 		}
-		if w.secret != "" && strings.Contains(string(b.Data), w.secret) {
-			tb.Errorf("the secret is in a blob of %s: %s", event.Body.EventKind(), b.Data)
+		if w.secret != "" && strings.Contains(string(b.Data()), w.secret) {
+			tb.Errorf("the secret is in a blob of %s: %s", event.Body.EventKind(), b.Data())
 		}
-		if string(b.Data) != strings.ToValidUTF8(string(b.Data), "") {
-			tb.Errorf("a blob is not UTF-8: %q", b.Data)
+		if string(b.Data()) != strings.ToValidUTF8(string(b.Data()), "") {
+			tb.Errorf("a blob is not UTF-8: %q", b.Data())
 		}
 	}
 	if w.secret != "" && strings.Contains(string(text), w.secret) {

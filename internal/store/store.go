@@ -7,7 +7,7 @@ import "pawl"
 
 // Check refuses a unit that is not well formed, whatever the state of its run:
 // one without events, or with an event or a line of another run, or with a gap
-// in its numbers. The error is [pawl.CodeInvalid].
+// in its numbers, or with the zero value among its blobs. The error is [pawl.CodeInvalid].
 func Check(u pawl.Unit) error {
 	if u.Run == "" {
 		return pawl.Errorf(pawl.CodeInvalid, "append: a unit without a run")
@@ -25,13 +25,10 @@ func Check(u pawl.Unit) error {
 	if u.Info != nil && u.Info.ID != u.Run {
 		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: the line is that of run %q", u.Run, u.Info.ID)
 	}
-	return nil
-}
-
-// CheckBlob refuses a blob whose hash is not that of its content.
-func CheckBlob(b pawl.Blob) error {
-	if pawl.HashOf(b.Data) != b.Hash {
-		return pawl.Errorf(pawl.CodeInvalid, "the hash of blob %s is not that of its content", b.Hash.Short())
+	for i, b := range u.Blobs {
+		if b.Hash() == (pawl.Hash{}) {
+			return pawl.Errorf(pawl.CodeInvalid, "append to run %s: blob %d of %d was not made by NewBlob", u.Run, i+1, len(u.Blobs))
+		}
 	}
 	return nil
 }

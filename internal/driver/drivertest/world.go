@@ -58,12 +58,12 @@ func (w *World) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 		return &pawl.WorkspaceOpened{Effect: id, Head: do.Base, Tree: "tree-0"}, nil
 	case *pawl.AssemblePrompt:
 		b := pawl.NewBlob([]byte("prompt of " + place.String()))
-		return &pawl.PromptAssembled{Effect: id, Prompt: b.Hash, Bytes: int64(len(b.Data))}, []pawl.Blob{b}
+		return &pawl.PromptAssembled{Effect: id, Prompt: b.Hash(), Bytes: int64(len(b.Data()))}, []pawl.Blob{b}
 	case *pawl.CallModel:
 		return w.reply(id, place)
 	case *pawl.CallTool:
 		b := pawl.NewBlob([]byte("done: " + place.String()))
-		return &pawl.ToolReturned{Effect: id, Output: b.Hash, Bytes: 5, Tree: tree(place)}, []pawl.Blob{b}
+		return &pawl.ToolReturned{Effect: id, Output: b.Hash(), Bytes: 5, Tree: tree(place)}, []pawl.Blob{b}
 	case *pawl.RunGate:
 		v := pawl.VerdictPass
 		if w.GateVerdict != nil && !do.OnBase {
@@ -93,11 +93,11 @@ func tree(p pawl.Place) pawl.TreeHash {
 func (w *World) reply(id pawl.Seq, p pawl.Place) (pawl.Answer, []pawl.Blob) {
 	message := pawl.NewBlob([]byte("message of " + p.String()))
 	args := pawl.NewBlob([]byte(`{"at":"` + p.String() + `"}`))
-	r := &pawl.ModelReplied{Effect: id, Message: message.Hash, Bytes: 20, Stop: pawl.StopToolUse, Model: "none",
+	r := &pawl.ModelReplied{Effect: id, Message: message.Hash(), Bytes: 20, Stop: pawl.StopToolUse, Model: "none",
 		Usage: pawl.Usage{Input: 100, Output: 10}}
-	use := pawl.ToolUse{Tool: "run", Args: args.Hash, Class: pawl.CrashOnce}
+	use := pawl.ToolUse{Tool: "run", Args: args.Hash(), Class: pawl.CrashOnce}
 	if p.Turn > w.Calls || p.Role != "implementation" {
-		use = pawl.ToolUse{Tool: "submit", Args: args.Hash, Submit: true, Facts: pawl.Facts{{Name: "decision", Value: "pass"}}}
+		use = pawl.ToolUse{Tool: "submit", Args: args.Hash(), Submit: true, Facts: pawl.Facts{{Name: "decision", Value: "pass"}}}
 	}
 	r.Calls = []pawl.ToolUse{use}
 	return r, []pawl.Blob{message, args}

@@ -25,12 +25,12 @@ func (c *blobCache) add(blobs []pawl.Blob) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range blobs {
-		if _, ok := c.data[b.Hash]; ok || len(b.Data) > blobCacheSize/4 {
+		if _, ok := c.data[b.Hash()]; ok || len(b.Data()) > blobCacheSize/4 {
 			continue
 		}
-		c.data[b.Hash] = b.Data
-		c.order = append(c.order, b.Hash)
-		c.size += len(b.Data)
+		c.data[b.Hash()] = b.Data()
+		c.order = append(c.order, b.Hash())
+		c.size += len(b.Data())
 	}
 	for c.size > blobCacheSize {
 		h := c.order[0]

@@ -373,7 +373,7 @@ func (c *cutOff) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pa
 	close(c.begun)
 	<-ctx.Done()
 	b := pawl.NewBlob([]byte("what it did"))
-	return &pawl.EffectFailed{Effect: job.Effect.ID, Transcript: b.Hash}, []pawl.Blob{b}
+	return &pawl.EffectFailed{Effect: job.Effect.ID, Transcript: b.Hash()}, []pawl.Blob{b}
 }
 
 // The transcript of a turn is kept if its time is up, or if it is withdrawn.

@@ -19,24 +19,28 @@ import (
 )
 
 func TestBlobCacheKeepsTheLatest(t *testing.T) {
-	quarter := bytes.Repeat([]byte{1}, blobCacheSize/4)
+	quarter := bytes.Repeat([]byte{1}, blobCacheSize/4+1)
+	names := map[pawl.Hash]byte{}
 	blob := func(name byte, size int) pawl.Blob {
-		return pawl.Blob{Hash: pawl.HashOf([]byte{name}), Data: quarter[:size]}
+		b := pawl.NewBlob(append([]byte{name}, quarter[1:size]...))
+		names[b.Hash()] = name
+		return b
 	}
 	c := newBlobCache()
 	held := func(step, want string) {
 		t.Helper()
 		var got []byte
-		for name := byte('a'); name <= 'z'; name++ {
-			if _, ok := c.get(pawl.HashOf([]byte{name})); ok {
+		for hash, name := range names {
+			if _, ok := c.get(hash); ok {
 				got = append(got, name)
 			}
 		}
+		slices.Sort(got)
 		if string(got) != want {
 			t.Errorf("%s: the cache holds %q, want %q", step, got, want)
 		}
 	}
-	full := len(quarter)
+	full := len(quarter) - 1
 	c.add([]pawl.Blob{blob('a', full), blob('b', full), blob('c', full), blob('d', full)})
 	held("exactly full", "abcd")
 	c.add([]pawl.Blob{blob('b', full)})
@@ -47,7 +51,7 @@ func TestBlobCacheKeepsTheLatest(t *testing.T) {
 	held("exactly full again", "bcdef")
 	c.add([]pawl.Blob{blob('g', full), blob('h', full)})
 	held("two more blobs", "defgh")
-	c.add([]pawl.Blob{{Hash: pawl.HashOf([]byte("i")), Data: append(quarter, 1)}})
+	c.add([]pawl.Blob{blob('i', full+1)})
 	held("a blob larger than a quarter", "defgh")
 }
 

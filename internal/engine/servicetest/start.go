@@ -358,11 +358,11 @@ func (s *suite) startInstructions(t *testing.T) {
 	b := s.bed(t)
 	text := pawl.NewBlob([]byte("Use tabs.\n"))
 	b.told = pawl.Instructions{Texts: []pawl.Blob{text}, More: 7, Files: []pawl.InstructionFile{
-		{Path: "AGENTS.md", Bytes: 10, Blob: text.Hash}, {Path: "web/AGENTS.md", Folder: "web", Bytes: 99, Cut: 10, Blob: text.Hash}, {Path: "CLAUDE.md"}}}
+		{Path: "AGENTS.md", Bytes: 10, Blob: text.Hash()}, {Path: "web/AGENTS.md", Folder: "web", Bytes: 99, Cut: 10, Blob: text.Hash()}, {Path: "CLAUDE.md"}}}
 	frozen := func(run pawl.RunID) *pawl.RunStarted {
 		t.Helper()
 		first := b.mustEvents(run, 0)[0].Body.(*pawl.RunStarted)
-		if data, err := b.Blob(t.Context(), run, text.Hash); err != nil || !bytes.Equal(data, text.Data) {
+		if data, err := b.Blob(t.Context(), run, text.Hash()); err != nil || !bytes.Equal(data, text.Data()) {
 			t.Errorf("the text of run %s is %q, %v", run, data, err)
 		}
 		if diff := cmp.Diff(b.told.Files, first.Instructions); diff != "" || first.MoreInstructions != 7 {

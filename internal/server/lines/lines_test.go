@@ -43,8 +43,8 @@ func (w *world) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 			return nil, nil
 		}
 		b := pawl.NewBlob([]byte(plan))
-		return &pawl.ModelReplied{Effect: id, Message: b.Hash, Bytes: 1, Stop: pawl.StopToolUse, Model: "none",
-			Calls: []pawl.ToolUse{{Tool: "create_plan", Args: b.Hash, Submit: true}}}, []pawl.Blob{b}
+		return &pawl.ModelReplied{Effect: id, Message: b.Hash(), Bytes: 1, Stop: pawl.StopToolUse, Model: "none",
+			Calls: []pawl.ToolUse{{Tool: "create_plan", Args: b.Hash(), Submit: true}}}, []pawl.Blob{b}
 	case *pawl.ReadTasks:
 		data, err := job.Blob(ctx, do.List)
 		if err != nil {
@@ -61,7 +61,7 @@ func (w *world) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 				return &pawl.TasksRead{Effect: id, Problem: err.Error()}, nil
 			}
 			b := pawl.NewBlob(spec)
-			out.Entries, blobs = append(out.Entries, pawl.TaskEntry{ID: t.ID, Title: t.Title, Spec: b.Hash, DependsOn: t.DependsOn}), append(blobs, b)
+			out.Entries, blobs = append(out.Entries, pawl.TaskEntry{ID: t.ID, Title: t.Title, Spec: b.Hash(), DependsOn: t.DependsOn}), append(blobs, b)
 		}
 		out.Count = len(out.Entries)
 		return out, blobs

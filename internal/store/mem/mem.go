@@ -52,7 +52,7 @@ func (l *Log) Reopen() *Log { return &Log{content: l.content} }
 
 // Append implements [pawl.Log]. A unit must have an event.
 func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
-	if err := check(u); err != nil {
+	if err := store.Check(u); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -82,25 +82,13 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 		r.events = append(r.events, pawl.AppendEvent(nil, e))
 	}
 	for _, b := range u.Blobs {
-		if _, ok := r.blobs[b.Hash]; !ok {
-			r.blobs[b.Hash] = slices.Clone(b.Data)
+		if _, ok := r.blobs[b.Hash()]; !ok {
+			r.blobs[b.Hash()] = slices.Clone(b.Data())
 		}
 	}
 	c.remember(r, u)
 	if u.Info != nil {
 		r.line = *u.Info
-	}
-	return nil
-}
-
-func check(u pawl.Unit) error {
-	if err := store.Check(u); err != nil {
-		return err
-	}
-	for _, b := range u.Blobs {
-		if err := store.CheckBlob(b); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -133,21 +133,18 @@ func (l *Log) requestBlobs(ctx context.Context, q *request, blobs []pawl.Blob) e
 	}
 	room := 0
 	for _, b := range blobs {
-		if len(b.Data) <= fileOver {
-			room += len(b.Data)
+		if len(b.Data()) <= fileOver {
+			room += len(b.Data())
 		}
 	}
 	q.fresh, q.blobs = make([]ref, 0, len(blobs)), make([]byte, 0, room)
 	for _, b := range blobs {
-		if err := store.CheckBlob(b); err != nil {
-			return err
-		}
-		stored, form := l.pack.pack(b.Data)
-		r := ref{hash: b.Hash, form: form, stored: len(stored), size: len(b.Data)}
-		if len(b.Data) > fileOver {
+		stored, form := l.pack.pack(b.Data())
+		r := ref{hash: b.Hash(), form: form, stored: len(stored), size: len(b.Data())}
+		if len(b.Data()) > fileOver {
 			r.form |= inFile
 			if err := l.files.write(blobFile(r), stored); err != nil {
-				return fmt.Errorf("write blob %s: %w", b.Hash.Short(), err)
+				return fmt.Errorf("write blob %s: %w", b.Hash().Short(), err)
 			}
 		} else {
 			q.blobs = append(q.blobs, stored...)
@@ -172,12 +169,12 @@ func (l *Log) newBlobs(ctx context.Context, id pawl.RunID, blobs []pawl.Blob) ([
 next:
 	for _, b := range blobs {
 		if r != nil {
-			if _, ok := r.blobs[b.Hash]; ok {
+			if _, ok := r.blobs[b.Hash()]; ok {
 				continue
 			}
 		}
 		for _, other := range fresh {
-			if other.Hash == b.Hash {
+			if other.Hash() == b.Hash() {
 				continue next
 			}
 		}

@@ -23,11 +23,11 @@ func benchUnit(run pawl.RunID, after pawl.Seq, noise []byte, n uint64) pawl.Unit
 		blobs[i] = pawl.NewBlob(data)
 	}
 	seen := pawl.Event{Run: run, Seq: after + 1, Loop: 1, Body: &pawl.ModelReplied{
-		Effect: after, Message: blobs[0].Hash, Text: blobs[1].Hash, Bytes: 2048, Stop: "tool_use",
+		Effect: after, Message: blobs[0].Hash(), Text: blobs[1].Hash(), Bytes: 2048, Stop: "tool_use",
 		Model: "a-model-of-medium-size-20260101", Usage: pawl.Usage{Input: 12_345, CacheRead: 99_999, Output: 512}, Cost: 31_415,
 	}}
 	wanted := pawl.Event{Run: run, Seq: after + 2, Loop: 1, Body: &pawl.ToolReturned{
-		Effect: after + 1, Output: blobs[1].Hash, Bytes: 2048,
+		Effect: after + 1, Output: blobs[1].Hash(), Bytes: 2048,
 		Tree: "0123456789012345678901234567890123456789012345678901234567890123",
 	}}
 	return pawl.Unit{Run: run, After: after, Events: []pawl.Event{seen, wanted}, Blobs: blobs}

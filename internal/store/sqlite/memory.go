@@ -60,8 +60,8 @@ func (l *Log) changes(ctx context.Context, u pawl.Unit) ([]change, error) {
 }
 
 func (l *Log) textOf(ctx context.Context, u pawl.Unit, hash pawl.Hash, c *change) error {
-	if i := slices.IndexFunc(u.Blobs, func(b pawl.Blob) bool { return b.Hash == hash }); i >= 0 {
-		c.text, c.known = u.Blobs[i].Data, true
+	if i := slices.IndexFunc(u.Blobs, func(b pawl.Blob) bool { return b.Hash() == hash }); i >= 0 {
+		c.text, c.known = u.Blobs[i].Data(), true
 		return nil
 	}
 	if u.After == 0 {

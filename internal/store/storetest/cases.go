@@ -75,8 +75,8 @@ func (s suite) malformed(t *testing.T) {
 	bare.Events[1].Body = nil
 	line := Unit("001-a", 0, 1)
 	line.Info = &pawl.RunInfo{ID: "002-b"}
-	lie := Unit("001-a", 0, 1, []byte("what it says"))
-	lie.Blobs[0].Data = []byte("something else")
+	zero := Unit("001-a", 0, 1, []byte("a blob"))
+	zero.Blobs = append(zero.Blobs, pawl.Blob{})
 	for name, u := range map[string]pawl.Unit{
 		"no events":              {Run: "001-a"},
 		"no run":                 Unit("", 0, 1),
@@ -84,7 +84,7 @@ func (s suite) malformed(t *testing.T) {
 		"another run's event":    other,
 		"an event without body":  bare,
 		"another run's line":     line,
-		"a blob with a lie":      lie,
+		"a blob of nobody":       zero,
 		"no events for a reader": {Run: "001-a", Info: &pawl.RunInfo{ID: "001-a"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (p *plain) append(t testing.TB, rt *rapid.T, log pawl.Log) {
 	}
 	r.events = append(r.events, u.Events...)
 	for _, b := range u.Blobs {
-		r.blobs[b.Hash] = b.Data
+		r.blobs[b.Hash()] = b.Data()
 	}
 	if u.Info != nil {
 		r.line = *u.Info
