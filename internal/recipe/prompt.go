@@ -2,9 +2,9 @@ package recipe
 
 import (
 	"errors"
+	"github.com/DataDog/datadog-agent/pkg/template/text"
 	"regexp"
 	"strings"
-	"text/template"
 
 	"pawl"
 )

@@ -2,8 +2,8 @@ package recipe
 
 import (
 	"fmt"
+	"github.com/DataDog/datadog-agent/pkg/template/text"
 	"slices"
-	"text/template"
 	"text/template/parse"
 )
 
