@@ -114,7 +114,7 @@ func (m remains) Survey(ctx context.Context) (engine.Survey, error) {
 // uses say what the files and folders of a state folder are for. What is in none of them is
 // called other.
 var uses = []struct{ name, paths string }{
-	{"log", "pawl.db pawl.db-wal pawl.db-shm pawl.slots blobs"},
+	{"log", "pawl.db pawl.db-wal pawl.db-shm pawl.slots blobs snapshots"},
 	{"worktrees", "worktrees layered git engine"},
 	{"files of commits", "trees objects checkouts"},
 	{"rooms", "rooms homes"},

@@ -26,11 +26,11 @@ import (
 // Driver drives the runs of one log. Its fields are set before the first call.
 type Driver struct {
 	Log pawl.Log
-	// Keeper keeps states of the log's runs, which are folded faster then; nil means nobody does.
+	// Keeper keeps states of the log's runs, which are folded faster then; nil means none are kept.
 	Keeper pawl.Keeper
 	// KeepEvery is how many events of a run are decided before its state is kept again, so that
 	// a recovery folds about as many; zero means 1,000, which take 10 ms or less. The state of a
-	// run that comes to rest is kept after a tenth of that.
+	// run that ends, or whose driver is closed, is kept after a tenth of that.
 	KeepEvery int
 	Performer driver.Performer
 	// Places say when an effect may be performed; nil means at once.
@@ -200,7 +200,7 @@ func (d *Driver) add(id pawl.RunID, s *kernel.State) (*run, error) {
 		d.runs = make(map[pawl.RunID]*run)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &run{d: d, id: id, state: s, ctx: ctx, cancel: cancel, inbox: make(chan item, inboxSize),
+	r := &run{d: d, id: id, state: s, kept: s.Seq, ctx: ctx, cancel: cancel, inbox: make(chan item, inboxSize),
 		running: make(map[pawl.Seq]*flight), again: make(map[pawl.Seq]bool), blobs: newBlobCache()}
 	for _, f := range kernel.Pending(s) {
 		r.again[f.ID] = true

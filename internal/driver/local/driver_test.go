@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +22,13 @@ import (
 	"pawl/internal/store/mem"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(local.PrintsForm) != "" {
+		local.PrintForm()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestDriver(t *testing.T) {
 	drivertest.Run(t,

@@ -1,73 +1,94 @@
 package local
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"runtime"
 	"sync"
 
 	"pawl"
 	"pawl/internal/kernel"
 )
 
-// defaultKeepEvery is that of [Driver.KeepEvery].
+// defaultKeepEvery is the default of [Driver.KeepEvery].
 const defaultKeepEvery = 1000
 
 // Fold reads a run's state from its log. It begins with the state that the log keeps, if this
-// program wrote it and it follows from the events.
+// program wrote it and it follows from the events. A state of many events that were not in it
+// is kept in its turn, where the log can be written to.
 func Fold(ctx context.Context, log pawl.Log, id pawl.RunID) (*kernel.State, error) {
 	keeper, _ := log.(pawl.Keeper)
 	return fold(ctx, log, keeper, id)
 }
 
 func fold(ctx context.Context, log pawl.Log, keeper pawl.Keeper, id pawl.RunID) (*kernel.State, error) {
-	s, err := foldKept(ctx, keeper, id)
+	s, from, err := foldKept(ctx, keeper, id)
 	if s == nil && err == nil {
 		s = &kernel.State{}
-		for e, err := range log.Events(ctx, id, 0) {
-			if err == nil {
-				err = kernel.Apply(s, e)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("fold run %s: %w", id, err)
-			}
-		}
+		err = apply(s, log.Events(ctx, id, 0))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fold run %s: %w", id, err)
 	}
+	if keeper != nil && s.Seq-from >= defaultKeepEvery && form() != "" {
+		_ = keeper.Keep(ctx, id, toKeep(s)) // or the next one folds them again
+	}
 	return s, nil
 }
 
-// foldKept is Fold beginning with a state that was kept; nil if that is of no use.
-func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (*kernel.State, error) {
-	if keeper == nil {
-		return nil, nil
-	}
-	k, err := keeper.Kept(ctx, id)
-	if err != nil || k.Seq == 0 || k.Form == "" || k.Form != form() {
-		return nil, err
-	}
-	s, err := kernel.Restore(id, k.State)
-	if err != nil || s.Seq != k.Seq || s.Run != id {
-		return nil, nil //nolint:nilerr // the events say the same
-	}
-	for e, err := range keeper.Since(ctx, id, k) {
+func apply(s *kernel.State, events iter.Seq2[pawl.Event, error]) error {
+	for e, err := range events {
 		if err == nil {
 			err = kernel.Apply(s, e)
 		}
-		if s.Seq == k.Seq && pawl.CodeOf(err) == pawl.CodeConflict {
-			return nil, nil // it is of another log
-		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	return nil
+}
+
+// foldKept folds the events after the state that is kept, and returns the number of that state's
+// event too. It returns nil if nothing is kept that is of use.
+func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (s *kernel.State, from pawl.Seq, err error) {
+	mine := form() // before the program's file may be replaced
+	if keeper == nil || mine == "" {
+		return nil, 0, nil
+	}
+	k, err := keeper.Kept(ctx, id)
+	if err != nil || k.Seq == 0 || k.Form != mine {
+		return nil, 0, err
+	}
+	s, err = kernel.Restore(id, k.State)
+	if err != nil || s.Seq != k.Seq {
+		return nil, 0, nil //nolint:nilerr // the events say the same
+	}
+	suits := true
+	for e, err := range keeper.Since(ctx, id, k) {
+		if err == nil {
+			if err = kernel.Apply(s, e); err != nil {
+				suits = false
+				break
+			}
+			continue
+		}
+		if pawl.CodeOf(err) == pawl.CodeConflict { // it is of another log
+			suits = false
+			break
+		}
+		return nil, 0, err
+	}
+	if !suits { // if the events are to blame, all of them say so
+		return nil, 0, nil
+	}
+	return s, k.Seq, nil
 }
 
 // keepSome keeps the state if that was not done for long. It does not wait for it.
@@ -94,7 +115,11 @@ func (r *run) isWorthKeeping(events int) bool {
 
 func (r *run) toKeep() pawl.Kept {
 	r.kept = r.state.Seq
-	return pawl.Kept{Seq: r.state.Seq, Form: form(), State: r.state.Snapshot()}
+	return toKeep(r.state)
+}
+
+func toKeep(s *kernel.State) pawl.Kept {
+	return pawl.Kept{Seq: s.Seq, Form: form(), State: s.Snapshot()}
 }
 
 // keep keeps a state. The caller holds r.keeping.
@@ -105,28 +130,49 @@ func (r *run) keep(k pawl.Kept) {
 	}
 }
 
-// form is that of the states that this program keeps: the program itself, since a state has the
-// fields that its types have, and means what its code makes of it. It is empty if the program's
-// file cannot be read. The beginning of the file has its build ID; for those that were built
-// without one its size and time are part of the form.
+// form is the form of the states that this program keeps: its build ID, since a state has the
+// fields that its types have, and means what its code makes of it. It is empty if the program has
+// no build ID or its file cannot be read: then nothing is kept.
 var form = sync.OnceValue(func() string {
+	file, err := programFile()
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	return formOf(file)
+})
+
+// headSize is how much of a program's file is searched for its build ID, in bytes. The linker
+// puts it at the beginning.
+const headSize = 64 << 10
+
+// formOf returns the form of a program by the beginning of its file.
+func formOf(program io.Reader) string {
+	head, err := io.ReadAll(io.LimitReader(program, headSize))
+	if err != nil || !hasBuildID(head) {
+		return ""
+	}
+	sum := sha256.Sum256(head)
+	return hex.EncodeToString(sum[:])
+}
+
+// hasBuildID reports whether the beginning of a program's file has the ID that Go's linker writes,
+// as a note in files of the format ELF (type 4, name "Go") and as a text in others. A program that
+// was linked with -buildid= has none.
+func hasBuildID(head []byte) bool {
+	return bytes.Contains(head, []byte("\x04\x00\x00\x00Go\x00\x00")) || bytes.Contains(head, []byte("\x00\x00\x00\x04Go\x00\x00")) ||
+		bytes.Contains(head, []byte("\xff Go build ID: \""))
+}
+
+// programFile opens the file of this program. On Linux that is the one that is being run, also if
+// another one has taken its name since, as an update does.
+func programFile() (*os.File, error) {
+	if runtime.GOOS == "linux" {
+		return os.Open("/proc/self/exe")
+	}
 	path, err := os.Executable()
 	if err != nil {
-		return ""
+		return nil, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return ""
-	}
-	sum := sha256.New()
-	if _, err := io.CopyN(sum, f, min(info.Size(), 64<<10)); err != nil {
-		return ""
-	}
-	_, _ = fmt.Fprint(sum, info.Size(), info.ModTime().UnixNano()) // a hash takes everything
-	return hex.EncodeToString(sum.Sum(nil))
-})
+	return os.Open(path)
+}

@@ -2,15 +2,18 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"hash/crc32"
 	"iter"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pawl"
+	"pawl/internal/driver"
 	"pawl/internal/driver/drivertest"
 	"pawl/internal/driver/local"
 	"pawl/internal/kernel"
@@ -171,6 +174,24 @@ func foldWithoutUse(t *testing.T) {
 		"of another log":       func(s *pawl.Kept) { s.Sum++ },
 		"after the log's end":  func(s *pawl.Kept) { s.Seq += 10 },
 		"not there":            func(s *pawl.Kept) { *s = pawl.Kept{} },
+		"of no loop that the events have": func(s *pawl.Kept) {
+			bare := &kernel.State{}
+			for e, err := range k.Events(t.Context(), "001-small", 0) {
+				if err == nil {
+					err = kernel.Apply(bare, e)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				break //nolint:staticcheck // only the first one
+			}
+			bare.Seq = s.Seq / 2
+			sum, _, err := k.sum(t.Context(), "001-small", bare.Seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Seq, s.Sum, s.State = bare.Seq, sum, bare.Snapshot()
+		},
 	} {
 		bad := good
 		change(&bad)
@@ -178,5 +199,88 @@ func foldWithoutUse(t *testing.T) {
 		if got := mustFold(t, k); !reflect.DeepEqual(got, want) {
 			t.Errorf("with a state that is %s, the run folds to another one", name)
 		}
+	}
+}
+
+// The state of a run that is stopped is kept, and that of one that was given up is not.
+func TestKeepAtTheEnd(t *testing.T) { synctest.Test(t, keepAtTheEnd) }
+
+func keepAtTheEnd(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		k := &keeper{Log: mem.New(), kept: map[pawl.RunID]pawl.Kept{}}
+		world := &drivertest.World{Calls: 3}
+		world.Before = func(ctx context.Context, job driver.Job) {
+			if job.Effect.Do.Verb() == pawl.VerbCallTool {
+				<-ctx.Done()
+			}
+		}
+		left := make(chan error, 1)
+		d := &local.Driver{Log: k, Keeper: k, KeepEvery: 10, Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+		if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		before := len(k.keeps)
+		at := mustFold(t, eventsOnly{k}).Seq
+		if broken { // nobody else may write to the log
+			rival := pawl.Unit{Run: "001-small", After: at, Events: []pawl.Event{{Run: "001-small", Seq: at + 1, Body: &pawl.RunPaused{Reason: "a rival"}}}}
+			if err := k.Append(t.Context(), rival); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}); err == nil {
+				t.Error("the run was paused")
+			}
+			<-left
+		}
+		d.Close()
+		switch after := k.keeps[before:]; {
+		case broken && len(after) > 0:
+			t.Errorf("states were kept after events %d of a run that was given up", after)
+		case !broken && (len(after) != 1 || after[0] != at):
+			t.Errorf("states were kept after events %d, want one after %d", after, at)
+		}
+	}
+}
+
+// Whoever folds many events keeps the state, and a run that is adopted does not do it again.
+func TestFoldKeeps(t *testing.T) { synctest.Test(t, foldKeeps) }
+
+func foldKeeps(t *testing.T) {
+	k := &keeper{Log: mem.New(), kept: map[pawl.RunID]pawl.Kept{}}
+	world := &drivertest.World{Calls: 30, GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }}
+	d := &local.Driver{Log: k, Performer: world}
+	var steps atomic.Int64
+	world.Before = func(ctx context.Context, job driver.Job) {
+		if steps.Add(1) > 420 {
+			<-ctx.Done()
+		}
+	}
+	started, recipe := drivertest.Started(), drivertest.Recipe()
+	recipe.Kinds[0].Ladder.Rungs = []pawl.Rung{{Tier: 1, Failures: 1 << 30}}
+	var err error
+	if started.Recipe, err = json.Marshal(recipe); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Start(t.Context(), "001-small", started, nil); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	d.Close()
+	whole := mustFold(t, eventsOnly{k})
+	if whole.Seq < 1000 || whole.Status == pawl.StatusEnded {
+		t.Fatalf("the run is %s after %d events: %s", whole.Status, whole.Seq, whole.Reason)
+	}
+	if got := mustFold(t, k); len(k.keeps) != 1 || k.keeps[0] != whole.Seq || !reflect.DeepEqual(got, whole) {
+		t.Errorf("states were kept after events %d, want one after %d", k.keeps, whole.Seq)
+	}
+	mustFold(t, k)
+	d = &local.Driver{Log: k, Keeper: k, Performer: world}
+	if err := d.Adopt(t.Context(), "001-small"); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	d.Close()
+	if len(k.keeps) != 1 {
+		t.Errorf("states were kept after events %d, want no more", k.keeps)
 	}
 }

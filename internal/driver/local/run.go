@@ -29,7 +29,7 @@ type run struct {
 	state   *kernel.State
 	info    pawl.RunInfo                 // as last stored
 	line    atomic.Pointer[pawl.RunInfo] // after its last durable event; nil before the first here
-	kept    pawl.Seq                     // a state after this event was given to the log here; 0 = none was
+	kept    pawl.Seq                     // a state after this event was folded or given to the log; 0 = none was
 	keeping sync.Mutex                   // held while the log keeps a state
 	running map[pawl.Seq]*flight
 	again   map[pawl.Seq]bool // effects that may have been under way before
@@ -69,7 +69,6 @@ func (r *run) loop() {
 	for {
 		select {
 		case <-r.ctx.Done():
-			r.keepLast()
 			return
 		case it := <-r.inbox:
 			if err := r.step(r.queued(it)); err != nil {
@@ -78,17 +77,19 @@ func (r *run) loop() {
 				return
 			}
 			if r.state.Status == pawl.StatusEnded {
-				r.keepLast()
 				return
 			}
 		}
 	}
 }
 
-// leave cancels what is under way and forgets the run.
+// leave cancels what is under way, keeps the state unless it was given up, and forgets the run.
 func (r *run) leave() {
 	for _, f := range r.running {
 		r.d.arrive(f)
+	}
+	if cause := context.Cause(r.ctx); cause == nil || errors.Is(cause, errClosed) {
+		r.keepLast()
 	}
 	r.d.mu.Lock()
 	delete(r.d.runs, r.id)

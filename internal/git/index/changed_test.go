@@ -410,3 +410,30 @@ func TestVerdictsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has had to read many files that are as they were is told to write the index again.
+func TestOutdated(t *testing.T) {
+	t.Parallel()
+	const many = 64
+	r := newRepository(t)
+	for n := range many {
+		r.write(fmt.Sprint(n), "same\n", 0o644)
+	}
+	r.recorded(false)
+	x := r.load()
+	if tree, _ := r.update(x); tree.Outdated {
+		t.Error("an index that has just been written is outdated")
+	}
+	later := time.Now().Add(time.Hour) // never the time that the index has
+	for _, touched := range []int{many - 1, many} {
+		for n := range touched {
+			if err := os.Chtimes(filepath.Join(r.folder, fmt.Sprint(n)), later, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+		later = later.Add(time.Hour)
+		if tree, _ := r.update(x); tree.Outdated != (touched == many) {
+			t.Errorf("after %d files were read the index is outdated: %t", touched, tree.Outdated)
+		}
+	}
+}

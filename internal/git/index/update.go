@@ -39,7 +39,7 @@ type Store interface {
 	Put(object git.Object) error
 }
 
-// manyRead is how many files are read again before it is worth to write the index file, which
+// manyRead is how many files are read again before it is worth writing the index file, which
 // takes as long as reading about ten.
 const manyRead = 64
 
@@ -50,8 +50,7 @@ type Tree struct {
 	Hash, Full string
 	// Outdated reports that whoever keeps the index file should write it again: the index has
 	// gained or lost paths, which decides which paths may be ignored after a crash, or so many
-	// files were read only to find that they are as they were that the next reader should not
-	// have to.
+	// files had to be read that the next reader should not have to read them again.
 	Outdated bool
 }
 

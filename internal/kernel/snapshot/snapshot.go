@@ -204,9 +204,12 @@ func (d *decoder) value(v reflect.Value) error {
 		return nil
 	case reflect.Bool, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		n, err := d.number()
-		if t.Kind() == reflect.Bool {
+		switch {
+		case t.Kind() == reflect.Bool:
 			v.SetBool(n != 0)
-		} else {
+		case v.OverflowUint(n):
+			return tooShort{}
+		default:
 			v.SetUint(n)
 		}
 		return err

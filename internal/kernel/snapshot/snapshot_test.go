@@ -144,3 +144,25 @@ func TestUnsupported(t *testing.T) {
 		}
 	}
 }
+
+// A number that does not fit its field is no number of this type.
+func TestNumbersThatDoNotFit(t *testing.T) {
+	type wide struct {
+		n int64
+		u uint64
+	}
+	type narrow struct {
+		n int16
+		u uint16
+	}
+	for _, row := range []struct {
+		in   wide
+		fits bool
+	}{{wide{-1 << 15, 1<<16 - 1}, true}, {wide{1 << 15, 0}, false}, {wide{0, 1 << 16}, false}} {
+		var out narrow
+		err := snapshot.Decode(snapshot.Append(nil, &row.in, nil), &out, nil)
+		if (err == nil) != row.fits || row.fits && (int64(out.n) != row.in.n || uint64(out.u) != row.in.u) {
+			t.Errorf("%+v becomes %+v, %v", row.in, out, err)
+		}
+	}
+}

@@ -64,6 +64,10 @@ func TestUsage(t *testing.T) {
 		t.Errorf("sweeping freed %d bytes, %v; left: %v", freed, err, blobFiles(t, dir))
 	}
 
+	mustKeep(t, log, "002-b", 1)
+	if info, err := os.Stat(stateFiles(t, dir)[0]); err != nil || mustUsage(t, log).Runs["002-b"] != u.Runs["002-b"]+info.Size() {
+		t.Errorf("with a state run 002-b takes %d bytes, and %d without, %v", mustUsage(t, log).Runs["002-b"], u.Runs["002-b"], err)
+	}
 	storetest.MustDelete(t, log, "001-a", 1)
 	if size := mustUsage(t, log).Runs["001-a"]; size == 0 {
 		t.Error("a deleted run takes nothing")

@@ -3,7 +3,8 @@
 // # Files
 //
 // A folder (mode 0700) with pawl.db (mode 0600), its -wal and -shm while it is
-// in use, and blobs/ab/<hash>[.zst] for blobs above 64 KiB. Before the first
+// in use, pawl.slots with the end of each run, blobs/ab/<hash>[.zst] for blobs
+// above 64 KiB, and snapshots/<number> with a state of each run. Before the first
 // write to a new pawl.db, its folder and every folder above are synced.
 //
 // # Appending
@@ -45,9 +46,9 @@
 // # States
 //
 // snapshots/N has a state of the run with the number N after one of its events, the checksum of
-// the events before, and a list of their units. It is no part of the log: it is written beside
-// the commits and not synced, and where it is damaged, missing, of another program or of another
-// log the run is read as without it. With it no event before it is decoded, and the
+// the events up to it, and a list of their units. It is no part of the log: it is written beside
+// the commits and not synced. Where it is damaged, missing, too large, of another program or of another
+// log, the run is read as if there were none. With it no event before the state is decoded, and the
 // units are found without following the chain, which took two thirds of the time. Each is checked
 // as before: damage is found where it was found without a state.
 //

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
 
 	"pawl"
 )
@@ -21,8 +23,12 @@ var _ pawl.Keeper = (*Log)(nil)
 // keptFolder has a file for each run of which a state is kept, named by the run's number.
 const keptFolder = "snapshots"
 
-// keptVersion is that of the files. One of another version is of no use.
+// keptVersion is the version of the files. One of another version is of no use.
 const keptVersion = 1
+
+// maxKept is the size of the largest state that is kept, and of the largest file of one, in bytes.
+// A state of 500 loops takes 900 kB.
+const maxKept = 64 << 20
 
 // stateFile is the content of such a file. A checksum is at its end.
 type stateFile struct {
@@ -35,7 +41,7 @@ type stateFile struct {
 // errOther is the error of a state that does not follow from the events before it.
 var errOther = pawl.Errorf(pawl.CodeConflict, "the state that is kept does not follow from the log")
 
-// sumAfter returns the checksum of a run's events after one more unit.
+// sumAfter returns the checksum of a run's events up to a unit, from that of the events before it.
 func sumAfter(sum uint32, u *unit) uint32 {
 	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), binary.LittleEndian.AppendUint32(nil, u.sum))
 }
@@ -46,6 +52,9 @@ func (l *Log) Keep(ctx context.Context, id pawl.RunID, k pawl.Kept) error {
 	doing := fmt.Sprintf("keep the state of run %s after event %d", id, k.Seq)
 	if l.queue == nil {
 		return pawl.Errorf(pawl.CodeState, "%s: the log is open for reading only", doing)
+	}
+	if len(k.State) > maxKept {
+		return pawl.Errorf(pawl.CodeInvalid, "%s: it has %d bytes, and at most %d are kept", doing, len(k.State), maxKept)
 	}
 	s, err := l.living(ctx, id)
 	if err != nil {
@@ -68,7 +77,7 @@ func (l *Log) Keep(ctx context.Context, id pawl.RunID, k pawl.Kept) error {
 	return nil
 }
 
-// living is the end of a run that was not deleted.
+// living returns the end of a run. That the run was deleted is an error.
 func (l *Log) living(ctx context.Context, id pawl.RunID) (snapshot, error) {
 	s, err := l.snapshot(ctx, id)
 	l.mu.Lock()
@@ -108,8 +117,12 @@ func (l *Log) Kept(ctx context.Context, id pawl.RunID) (pawl.Kept, error) {
 	if !ok || k.run != id || k.Seq > s.seq {
 		return pawl.Kept{}, nil
 	}
-	if k.State, err = l.pack.dec.DecodeAll(k.State, nil); err != nil {
+	var header zstd.Header
+	if err := header.Decode(k.State); err != nil || !header.HasFCS || header.FrameContentSize > maxKept {
 		return pawl.Kept{}, nil //nolint:nilerr // what cannot be read is not kept
+	}
+	if k.State, err = l.pack.dec.DecodeAll(k.State, nil); err != nil {
+		return pawl.Kept{}, nil //nolint:nilerr // as above
 	}
 	return k.Kept, nil
 }
@@ -139,14 +152,27 @@ func (l *Log) Since(ctx context.Context, id pawl.RunID, k pawl.Kept) iter.Seq2[p
 		if err == nil && (seen != k.Seq || sum != k.Sum) {
 			err = errOther
 		}
+		if errors.Is(err, errOther) {
+			l.dropKept(id)
+		}
 		if err != nil && !stopped {
 			yield(pawl.Event{}, err)
 		}
 	}
 }
 
-// keptIDs are the ids of the run's units, oldest first, as far as they are kept and from there
-// by the chain; nil if they are not.
+// dropKept removes what is kept of a run, or the next state would be kept as one that follows on it.
+func (l *Log) dropKept(id pawl.RunID) {
+	l.mu.Lock()
+	r := l.index.byID[id]
+	l.mu.Unlock()
+	if r != nil && !l.readOnly {
+		_ = l.files.dropState(r.num) // or the next reader does
+	}
+}
+
+// keptIDs returns the ids of the run's units, oldest first: as far as they are kept, then by
+// the chain. It returns nil if none are kept.
 func (l *Log) keptIDs(ctx context.Context, end end, after pawl.Seq) []int64 {
 	if after > 0 {
 		return nil
@@ -168,12 +194,22 @@ func (l *Log) keptIDs(ctx context.Context, end end, after pawl.Seq) []int64 {
 
 func keptName(num int64) string { return keptFolder + "/" + strconv.FormatInt(num, 10) }
 
+// keptSize returns the size of what is kept of a run in bytes; 0 if nothing is.
+func (f fileSystem) keptSize(num int64) int64 {
+	info, err := os.Lstat(f.path(keptName(num)))
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
+}
+
 // dropState removes what is kept of a run.
 func (f fileSystem) dropState(num int64) error {
-	if err := f.disk.Remove(f.path(keptName(num))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := f.disk.RemoveAll(f.path(keptName(num)))
+	if errors.Is(err, syscall.ENOTDIR) { // something else has the folder's name
+		return nil
 	}
-	return nil
+	return err
 }
 
 // writeState writes what is kept of a run.
@@ -215,7 +251,12 @@ func keptSum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(c
 // readState reads what is kept of a run, its state still compressed. It reports false where that
 // cannot be read whole.
 func (f fileSystem) readState(num int64) (k stateFile, ok bool) {
-	data, err := os.ReadFile(f.path(keptName(num)))
+	path := f.path(keptName(num))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxKept {
+		return stateFile{}, false
+	}
+	data, err := os.ReadFile(path)
 	if err != nil || len(data) < 9 || data[0] != keptVersion {
 		return stateFile{}, false
 	}
@@ -236,7 +277,7 @@ func (f fileSystem) readState(num int64) (k stateFile, ok bool) {
 	return k, r.ok
 }
 
-// reader reads a file from its beginning. What is behind its end is zero, and ok is false then.
+// reader reads a file from its beginning. Behind its end it returns zero values, and ok is false.
 type reader struct {
 	data []byte
 	ok   bool

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -254,4 +255,272 @@ func TestStateOfAnotherRun(t *testing.T) {
 		t.Errorf("a state after event %d of another run is used", k.Seq)
 	}
 	wantRun(t, log, "002-b", 6)
+}
+
+// putBack copies the kept state of the run in one folder to that in another one.
+func putBack(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(to, keptFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stateFiles(t, from) {
+		mustWrite(t, filepath.Join(to, keptFolder, filepath.Base(path)), mustRead(t, path))
+	}
+}
+
+// A list of units that goes on after the run's end, such as that of another log, does no harm.
+func TestListBehindTheEnd(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	one, two := mustOpen(t, a), mustOpen(t, b)
+	defer mustClose(t, one)
+	for n := range pawl.Seq(3) {
+		storetest.MustAppend(t, one, storetest.Unit("001-a", 2*n, 2))
+		storetest.MustAppend(t, one, storetest.Unit("002-b", 2*n, 2))
+	}
+	for n := range pawl.Seq(2) {
+		storetest.MustAppend(t, two, storetest.Unit("001-a", 3*n, 3))
+		storetest.MustAppend(t, two, storetest.Unit("002-b", n, 1))
+	}
+	storetest.MustAppend(t, two, storetest.Unit("002-b", 2, 1)) // unit 5, which is one of 001-a in the other log
+	mustKeep(t, one, "001-a", 6)
+	putBack(t, a, b)
+	wantRun(t, two, "001-a", 6)
+	storetest.MustAppend(t, two, storetest.Unit("001-a", 6, 1))
+	mustClose(t, two)
+
+	two = mustOpen(t, b)
+	defer mustClose(t, two)
+	putBack(t, a, b)
+	wantRun(t, two, "001-a", 7)
+}
+
+// Where units are missing, a kept list changes neither what can be read nor the reason.
+func TestMissingUnitAndAList(t *testing.T) {
+	other := t.TempDir()
+	log := mustOpen(t, other)
+	for n := range pawl.Seq(4) { // in each of its units there is another event of the run
+		storetest.MustAppend(t, log, storetest.Unit(bystanders[0], 2*n, 2))
+		storetest.MustAppend(t, log, storetest.Unit(victim, 2*n, 2))
+	}
+	mustKeep(t, log, victim, eventsEach)
+	mustClose(t, log)
+	for _, missing := range []int64{2, 5, 8, 11} {
+		var want string
+		var readable int
+		for _, with := range []string{"nothing", "its own state", "another state"} {
+			dir := t.TempDir()
+			mustSmall(t, dir)
+			switch with {
+			case "its own state":
+				log := mustOpen(t, dir)
+				mustKeep(t, log, victim, eventsEach)
+				mustClose(t, log)
+			case "another state":
+				putBack(t, other, dir)
+			}
+			mustExec(t, mustSQL(t, dir), "DELETE FROM units WHERE id = ?", missing)
+			log := mustOpen(t, dir)
+			events, err := storetest.Collect(log.Events(t.Context(), victim, 0))
+			storetest.WantCode(t, err, pawl.CodeDamaged)
+			if reason := quarantineOf(t, log, victim); with == "nothing" {
+				want, readable = reason, len(events)
+			} else if reason != want || len(events) != readable {
+				t.Errorf("without unit %d and with %s: %d events, %s\nwant %d, %s", missing, with, len(events), reason, readable, want)
+			}
+			wantBystanders(t, log)
+			mustClose(t, log)
+		}
+	}
+}
+
+// After a state of another log, those that are kept are of this one: also if it has the same
+// numbers, and if the file is of another run.
+func TestKeepAfterAnotherLog(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	one, two := mustOpen(t, a), mustOpen(t, b)
+	defer mustClose(t, one)
+	defer mustClose(t, two)
+	for n := range pawl.Seq(5) {
+		u := storetest.Unit("001-a", 2*n, 2)
+		storetest.MustAppend(t, two, u)
+		u.Events[1].Body = &pawl.RunPaused{Reason: "otherwise"}
+		storetest.MustAppend(t, one, u)
+		if n == 2 {
+			putBack(t, a, b)
+			mustKeep(t, one, "001-a", 6)
+			putBack(t, a, b)
+			_, err := storetest.Collect(two.Since(t.Context(), "001-a", mustKept(t, two, "001-a")))
+			storetest.WantCode(t, err, pawl.CodeConflict)
+			if files := stateFiles(t, b); len(files) > 0 {
+				t.Errorf("there is %s", files)
+			}
+			wantSince(t, two, "001-a", mustKeep(t, two, "001-a", 4))
+		}
+	}
+	wantSince(t, two, "001-a", mustKeep(t, two, "001-a", 10))
+
+	storetest.MustAppend(t, two, storetest.Unit("002-b", 0, 2))
+	storetest.MustAppend(t, two, storetest.Unit("002-b", 2, 2))
+	storetest.MustAppend(t, two, storetest.Unit("002-b", 4, 8))
+	mustKeep(t, two, "001-a", 4)
+	mustWrite(t, filepath.Join(b, keptFolder, "2"), mustRead(t, filepath.Join(b, keptFolder, "1")))
+	wantSince(t, two, "002-b", mustKeep(t, two, "002-b", 12))
+}
+
+// A checksum that is given is not used: the log computes it.
+func TestKeepComputesTheSum(t *testing.T) {
+	log := mustOpen(t, t.TempDir())
+	defer mustClose(t, log)
+	storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 2))
+	want := mustKeep(t, log, "001-a", 2).Sum
+	if err := log.files.dropState(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Keep(t.Context(), "001-a", pawl.Kept{Seq: 2, Form: "form", Sum: 12345}); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustKept(t, log, "001-a").Sum; got != want {
+		t.Errorf("the sum is %x, want %x", got, want)
+	}
+}
+
+// What is in the place of a state and is none is not read, and does not keep a run from being
+// erased.
+func TestForeignStates(t *testing.T) {
+	good := filepath.Join(t.TempDir(), "good")
+	for name, put := range map[string]func(path string) error{
+		"a folder":     func(path string) error { return os.MkdirAll(filepath.Join(path, "in it"), 0o700) },
+		"a large file": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<43)) },
+		"a link":       func(path string) error { return os.Symlink(good, path) },
+		"a file in place of the folder": func(path string) error {
+			return errors.Join(os.RemoveAll(filepath.Dir(path)), os.WriteFile(filepath.Dir(path), nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			log := mustOpen(t, dir)
+			defer mustClose(t, log)
+			storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 3))
+			mustKeep(t, log, "001-a", 3)
+			path := stateFiles(t, dir)[0]
+			if err := os.Rename(path, good); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path); err != nil {
+				t.Skip(err) // not every file system has such large files or links
+			}
+			if k := mustKept(t, log, "001-a"); k.Seq > 0 {
+				t.Errorf("a state after event %d is used", k.Seq)
+			}
+			wantRun(t, log, "001-a", 3)
+			storetest.MustDelete(t, log, "001-a", 1)
+			storetest.MustErase(t, log, "001-a")
+		})
+	}
+}
+
+// A state that is too large is refused, and one that is too large when decompressed is not used.
+func TestLargeState(t *testing.T) {
+	dir := t.TempDir()
+	log := mustOpen(t, dir)
+	defer mustClose(t, log)
+	storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 3))
+	large := pawl.Kept{Seq: 3, Form: "form", State: make([]byte, maxKept+1)}
+	storetest.WantCode(t, log.Keep(t.Context(), "001-a", large), pawl.CodeInvalid)
+	if err := log.files.writeState(1, stateFile{Kept: large, run: "001-a", units: []int64{1}}, log.pack); err != nil {
+		t.Fatal(err)
+	}
+	if k := mustKept(t, log, "001-a"); k.Seq > 0 {
+		t.Error("it is used")
+	}
+	large.State = large.State[:maxKept]
+	if err := log.Keep(t.Context(), "001-a", large); err != nil {
+		t.Fatal(err)
+	}
+	if k := mustKept(t, log, "001-a"); len(k.State) != maxKept {
+		t.Errorf("%d bytes are kept", len(k.State))
+	}
+}
+
+// hookedDisk calls a function before it renames a file.
+type hookedDisk struct {
+	osDisk
+	before func() error
+}
+
+func (d *hookedDisk) Rename(from, to string) error {
+	if err := d.before(); err != nil {
+		return err
+	}
+	return d.osDisk.Rename(from, to)
+}
+
+// Of a run that is deleted while a state is written nothing is left; a state that cannot be
+// written leaves the one before it, and nothing else.
+func TestStateThatIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	d := &hookedDisk{before: func() error { return nil }}
+	log, err := openOn(d, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, log)
+	storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 3))
+	storetest.MustAppend(t, log, storetest.Unit("001-a", 3, 3))
+	mustKeep(t, log, "001-a", 3)
+
+	failed := errors.New("the disk does not rename")
+	d.before = func() error { return failed }
+	if err := log.Keep(t.Context(), "001-a", pawl.Kept{Seq: 6, Form: "form"}); !errors.Is(err, failed) {
+		t.Errorf("the error is %v", err)
+	}
+	if k := mustKept(t, log, "001-a"); k.Seq != 3 {
+		t.Errorf("a state after event %d is kept, want the one after 3", k.Seq)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, tempFolder)); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+
+	d.before = func() error {
+		storetest.MustDelete(t, log, "001-a", 1)
+		return nil
+	}
+	if err := log.Keep(t.Context(), "001-a", pawl.Kept{Seq: 6, Form: "form"}); err != nil {
+		t.Error(err)
+	}
+	if files := stateFiles(t, dir); len(files) > 0 {
+		t.Errorf("there is %s", files)
+	}
+	mustWrite(t, filepath.Join(dir, keptFolder, "1"), []byte("left by a crash"))
+	storetest.MustErase(t, log, "001-a")
+	if files := stateFiles(t, dir); len(files) > 0 {
+		t.Errorf("there is %s", files)
+	}
+}
+
+// Who only reads removes nothing.
+func TestReaderOfAnotherState(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	one, two := mustOpen(t, a), mustOpen(t, b)
+	defer mustClose(t, one)
+	storetest.MustAppend(t, one, storetest.Unit("002-b", 0, 1))
+	for _, log := range []*Log{one, two} {
+		storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 2))
+		storetest.MustAppend(t, log, storetest.Unit("001-a", 2, 2))
+	}
+	k := mustKeep(t, one, "001-a", 4)
+	mustClose(t, two)
+	if err := os.Mkdir(filepath.Join(b, keptFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, filepath.Join(b, keptFolder, "1"), mustRead(t, stateFiles(t, a)[0]))
+	reader := mustOpenReadOnly(t, b)
+	wantRun(t, reader, "001-a", 4)
+	k.Sum++
+	_, err := storetest.Collect(reader.Since(t.Context(), "001-a", k))
+	storetest.WantCode(t, err, pawl.CodeConflict)
+	mustClose(t, reader)
+	if len(stateFiles(t, b)) != 1 {
+		t.Error("the state is gone")
+	}
 }

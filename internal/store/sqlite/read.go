@@ -183,7 +183,8 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 	if err != nil {
 		return err
 	}
-	return v.all(ctx, ids)
+	// Units that were visited are among them if the chain is broken, or if it ends there.
+	return v.all(ctx, slices.DeleteFunc(ids, func(id int64) bool { return id <= v.last.id }))
 }
 
 // visitor visits the units of a run, oldest first.

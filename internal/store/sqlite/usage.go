@@ -16,8 +16,8 @@ const CompactFrom = 1 << 20
 
 // Usage says what a log takes on disk and what of it nobody needs, in bytes.
 type Usage struct {
-	// Runs is what erasing each run frees, those that are deleted included: its rows, and
-	// the files of blobs that no other run has.
+	// Runs is what erasing each run frees, those that are deleted included: its rows, its
+	// state, and the files of blobs that no other run has.
 	Runs map[pawl.RunID]int64
 	// Unnamed counts the files of blobs that no run names, and UnnamedSize is what they take.
 	Unnamed     int
@@ -37,7 +37,7 @@ func (l *Log) Usage(ctx context.Context) (Usage, error) {
 	ids := map[int64]pawl.RunID{}
 	l.mu.Lock()
 	for _, r := range l.index.order {
-		ids[r.num], out.Runs[r.id] = r.id, 0
+		ids[r.num], out.Runs[r.id] = r.id, l.files.keptSize(r.num)
 	}
 	l.mu.Unlock()
 	const shared = -1
