@@ -22,6 +22,9 @@ const (
 	// copyAfter is how many bytes are appended before a checkpoint. A small WAL
 	// is overwritten instead of grown, and quickly replayed after a crash.
 	copyAfter = 4 << 20
+	// groupBytes is what a transaction appends besides its units: the page that they
+	// are added to is written whole each time.
+	groupBytes = 4 << 10
 	// flushAfter and flushAtLatest are how many units heads may be behind when
 	// nothing waits, and when something does. A crash costs the next Open about
 	// 3 µs for each.
@@ -49,7 +52,7 @@ type writer struct {
 	copier  *sql.DB // its connection copies the WAL into the file
 	copying bool
 	copied  chan struct{} // the copier is done
-	grown   int           // bytes appended since the last checkpoint
+	grown   int           // about how many bytes the WAL got since the last checkpoint
 	resting bool          // a run has come to rest since the WAL was emptied
 	behind  int           // units that heads does not know
 	// memory is the table of the memory; empty when it is not up to date, until
@@ -242,6 +245,7 @@ func (w *writer) store(ctx context.Context, group []*request) error {
 	if err := w.transactRemembering(ctx, func() error { return w.write(ctx, group) }); err != nil {
 		return err
 	}
+	w.grown += groupBytes
 	for _, q := range group {
 		w.grown += q.size()
 	}

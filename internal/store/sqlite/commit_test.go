@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -149,4 +151,23 @@ func TestPipelinedUnits(t *testing.T) {
 	defer mustClose(t, log)
 	wantRun(t, log, "001-a", 90)
 	storetest.MustBlob(t, log, "001-a", []byte("the same"))
+}
+
+// Units that are appended one by one fill the WAL with whole pages. It is copied before it has
+// many of them, or each commit would make the file larger, which is slower than overwriting it.
+func TestSmallUnitsKeepTheWALSmall(t *testing.T) {
+	dir := t.TempDir()
+	log := mustOpen(t, dir)
+	defer mustClose(t, log)
+	log.copyAfter = 128 << 10
+	for n := range pawl.Seq(500) {
+		storetest.MustAppend(t, log, storetest.Unit("001-a", n, 1))
+	}
+	info, err := os.Stat(filepath.Join(dir, fileName+"-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(4 * log.copyAfter); info.Size() > most { // all of it has 2 MiB
+		t.Errorf("the WAL has %d bytes, want at most %d", info.Size(), most)
+	}
 }
