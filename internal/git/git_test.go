@@ -369,6 +369,24 @@ func TestDiffs(t *testing.T) {
 	}
 }
 
+// Each tree has its own list of files, whichever was listed last.
+func TestFilesOfTrees(t *testing.T) {
+	ctx := context.Background()
+	r := mustRepo(t, mustFind(t))
+	k := r.Resident(time.Hour)
+	one, two := mustCommit(t, r, map[string]string{"a": "a\n"}), mustCommit(t, r, map[string]string{"b/c": "c\n", "d": ""})
+	for _, tree := range []string{one, two, two, one} {
+		got, err := k.Files(ctx, tree)
+		want, wantErr := r.Files(ctx, tree)
+		if err != nil || wantErr != nil || !slices.Equal(got, want) {
+			t.Errorf("the files of %s are %v, want %v (%v, %v)", tree, got, want, err, wantErr)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A patch id is the one that git tells.
 func TestPatchID(t *testing.T) {
 	r := mustRepo(t, mustFind(t))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -435,5 +436,45 @@ func TestOutdated(t *testing.T) {
 		if tree, _ := r.update(x); tree.Outdated != (touched == many) {
 			t.Errorf("after %d files were read the index is outdated: %t", touched, tree.Outdated)
 		}
+	}
+}
+
+// A mode in the index that is not the file's is seen although the file has not changed since.
+func TestOtherMode(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.write("a", "a\n", 0o644)
+	r.recorded(false)
+	cmd := exec.Command("git", "--git-dir", r.repo.Dir, "--work-tree", r.folder, "-c", "core.fileMode=true", "update-index", "--chmod=+x", "a")
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+r.repo.Index)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r.wantSame(r.load())
+}
+
+// Attributes that the index has are heeded as new ones are, and so are those that it does not have.
+func TestKnownAttributes(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.write(".gitignore", "sub/.gitattributes\n", 0o644)
+	r.write("sub/.gitattributes", "* text\n", 0o644)
+	r.write("sub/a", "a\n", 0o644)
+	r.recorded(false)
+	x := r.load()
+	r.wantSame(x)
+	r.remove("sub/.gitattributes")
+	if _, reason := r.update(x); reason != index.ReasonAttributes {
+		t.Errorf("after ignored attributes are gone the reason is %q", reason)
+	}
+	r.write("sub/.gitattributes", "*.x ident\n", 0o644)
+	if _, reason := r.update(x); reason != index.ReasonAttributes {
+		t.Errorf("for ignored attributes the reason is %q", reason)
+	}
+	r.remove("sub/.gitattributes")
+	r.write(".gitattributes", "*.x filter=f\n", 0o644)
+	r.recorded(false)
+	if _, reason := r.update(r.load()); reason != index.ReasonAttributes {
+		t.Errorf("for a filter that the index has the reason is %q", reason)
 	}
 }

@@ -260,7 +260,16 @@ func TestIgnoredTasks(t *testing.T) {
 
 // A process that is killed while it fills the index of a worktree leaves one with .pawl/tasks.
 func TestIndexWithTasks(t *testing.T) {
-	r := newRepository(t, map[string]string{"a": "a\n"})
+	for name, files := range map[string]map[string]string{
+		"in this process": {"a": "a\n"},
+		"by git":          {"a": "a\n", ".gitattributes": "*.x filter=f\n"},
+	} {
+		t.Run(name, func(t *testing.T) { indexWithTasks(t, files) })
+	}
+}
+
+func indexWithTasks(t *testing.T, files map[string]string) {
+	r := newRepository(t, files)
 	w := r.open(t, nil)
 	workspacetest.MustOpen(t, w, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
 	head := mustRecord(t, w, recording(r.base(t), "plan.md", "The plan.\n"))
