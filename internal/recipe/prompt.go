@@ -2,9 +2,10 @@ package recipe
 
 import (
 	"errors"
-	"github.com/DataDog/datadog-agent/pkg/template/text"
 	"regexp"
 	"strings"
+
+	"github.com/DataDog/datadog-agent/pkg/template/text"
 
 	"pawl"
 )

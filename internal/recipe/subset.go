@@ -2,9 +2,10 @@ package recipe
 
 import (
 	"fmt"
-	"github.com/DataDog/datadog-agent/pkg/template/text"
 	"slices"
 	"text/template/parse"
+
+	"github.com/DataDog/datadog-agent/pkg/template/text"
 )
 
 // callable are the functions a template may call: those that can neither make
