@@ -146,6 +146,9 @@ func TestImportDirections(t *testing.T) {
 			if matches("internal/recorded", below(imp)) && of != "internal/document/documenttest" {
 				t.Errorf("%s imports the recorded logs, which are for tests", p.ImportPath)
 			}
+			if imp == "text/template" || imp == "html/template" {
+				t.Errorf("%s imports %s, which keeps every exported method in the program: docs/decisions/042-size-of-the-program.md says what to use", p.ImportPath, imp)
+			}
 			if ours(imp) && !allowed(r, of, below(imp)) {
 				t.Errorf("%s imports %s, and must not: %s", p.ImportPath, imp, r.why)
 			}
