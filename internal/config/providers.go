@@ -223,7 +223,7 @@ func (c *Config) Lend(environ, borrower []string) []string {
 // their own it returns those of the keys.
 func (c *Config) variables() map[string][]string {
 	out := map[string][]string{}
-	for variable, path := range Variables() {
+	for variable, path := range settingVariables() {
 		if rest, ok := strings.CutPrefix(path, "providers."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			out[name] = append(out[name], variable)

@@ -120,3 +120,15 @@ func TestVariables(t *testing.T) {
 		t.Error("gates cannot be written in a variable")
 	}
 }
+
+// The names of variables are found once: who changes what was returned must not change what is read.
+func TestVariablesAreNotShared(t *testing.T) {
+	clear(config.Variables())
+	if len(config.Variables()) == 0 {
+		t.Error("there are no variables any more")
+	}
+	c, err := config.Load(config.Sources{Env: []string{"PAWL_RECIPE=loom"}})
+	if err != nil || c.Recipe != "loom" {
+		t.Errorf("the recipe is %q, %v", c.Recipe, err)
+	}
+}
