@@ -218,7 +218,11 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
-			return inspect(ctx, inspector, p, dir)
+			root, err := m.workTree(ctx, p, dir) // whoever asks has not been told yet that a folder is refused
+			if err != nil {
+				return pawl.Repository{}, err
+			}
+			return inspect(ctx, inspector, p, cmp.Or(dir, root))
 		},
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
