@@ -151,6 +151,10 @@ var knownDelegates = sync.OnceValue(func() []Delegate {
 	return v.delegates
 })
 
+// ReadTables reads the tables that the first [Load] of a process reads otherwise, which takes some
+// milliseconds. It may be called beside anything.
+func ReadTables() { knownDelegates() }
+
 // builtinDelegates returns the entries of the embedded table.
 func builtinDelegates() []Delegate {
 	var out []Delegate
