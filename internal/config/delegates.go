@@ -153,6 +153,13 @@ var knownDelegates = sync.OnceValue(func() []Delegate {
 	return out
 })
 
+// ReadTables reads the tables that the first [Load] of a process reads otherwise. It may be called beside
+// anything.
+func ReadTables() {
+	knownDelegates()
+	settingVariables()
+}
+
 // builtinDelegates returns the entries of the embedded table.
 func builtinDelegates() []Delegate {
 	var out []Delegate
