@@ -27,6 +27,8 @@ import (
 // from this process's own environment.
 type environs struct {
 	own []string
+	// configs are those of this process's environment and of the ones that were handed over.
+	configs loadedConfigs
 
 	mu    sync.Mutex // guards what follows
 	of    map[runOf]handover
@@ -57,7 +59,7 @@ func (e *environs) set(r runOf, environ []string) {
 		return
 	}
 	h := handover{environ: e.lend(r, environ)}
-	if cfg, err := providersOf(&cli.App{Environ: h.environ}); err == nil {
+	if cfg, err := e.configs.get(h.environ); err == nil {
 		h.config = &cfg
 	}
 	e.mu.Lock()
@@ -92,7 +94,7 @@ func (e *environs) providers(r runOf) (config.Config, error) {
 	if h.config != nil {
 		return *h.config, nil
 	}
-	return providersOf(&cli.App{Environ: e.get(r)})
+	return e.configs.get(e.get(r))
 }
 
 // asked returns the environment that the caller has handed over for a run, or the run's if there
@@ -111,7 +113,7 @@ func (e *environs) settings(ctx context.Context) []string {
 	if environ == nil {
 		return e.own
 	}
-	cfg, _ := providersOf(&cli.App{Environ: e.own}) // the request says what is wrong with it
+	cfg, _ := e.configs.get(e.own) // the request says what is wrong with it
 	keys := cfg.KeyNames()
 	lent := slices.DeleteFunc(e.lend(runOf{}, environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -126,7 +128,7 @@ func (e *environs) settings(ctx context.Context) []string {
 // another.
 // F-14
 func (e *environs) lend(r runOf, environ []string) []string {
-	cfg, err := providersOf(&cli.App{Environ: e.own})
+	cfg, err := e.configs.get(e.own)
 	if err != nil {
 		cfg, _ = config.Load(config.Sources{})
 	}
@@ -140,7 +142,7 @@ func (e *environs) lend(r runOf, environ []string) []string {
 		return isProviders(name, keys)
 	})
 	whole := over(others, environ)
-	cfg, err = providersOf(&cli.App{Environ: whole})
+	cfg, err = e.configs.get(whole)
 	if err != nil {
 		return whole // whoever uses it is told what is wrong
 	}

@@ -5,6 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/project"
+	"pawl/internal/workspace/gitworktree"
 )
 
 // A repository that was found is found again without git, until something else is in its place or between it
@@ -57,5 +62,39 @@ func TestLocator(t *testing.T) {
 	}
 	if repo, err := l.find(t.Context(), deep); err == nil {
 		t.Errorf("a repository that is gone is found: %+v", repo)
+	}
+}
+
+// Git does not look into a repository that a request names and that is not the project's. A start inspects
+// before the request was refused.
+func TestInspectLooksIntoNoOtherRepository(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, other := filepath.Join(top, "project"), filepath.Join(top, "other")
+	for _, dir := range []string{root, other} {
+		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+			t.Fatalf("git init: %v: %s", err, out)
+		}
+	}
+	command, err := git.Look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
+		looked++
+		return run(cmd)
+	}
+	m := &machine{}
+	p := project.Project{Repo: pawl.Repository{Root: root, GitDir: filepath.Join(root, ".git")}}
+	for _, dir := range []string{other, top, "../other"} {
+		if _, err := m.inspect(t.Context(), &gitworktree.Inspector{Git: command}, p, dir); pawl.CodeOf(err) != pawl.CodeFolder || looked > 0 {
+			t.Errorf("%s: the error is %v, and git has looked %d times", dir, err, looked)
+		}
+	}
+	if _, err := m.inspect(t.Context(), &gitworktree.Inspector{Git: command}, p, root); pawl.CodeOf(err) != pawl.CodeState || looked == 0 {
+		t.Errorf("of the project's own, which has no commit, the error is %v, and git has looked %d times", err, looked)
 	}
 }

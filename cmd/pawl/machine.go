@@ -218,7 +218,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
-			return inspect(ctx, inspector, p, dir)
+			return m.inspect(ctx, inspector, p, dir)
 		},
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
@@ -280,8 +280,12 @@ func (m *machine) forget(r runOf) {
 	m.models.forget(r)
 }
 
-// inspect looks at the repository of a project, from a work tree of it.
-func inspect(ctx context.Context, inspector *gitworktree.Inspector, p project.Project, dir string) (pawl.Repository, error) {
+// inspect looks at the repository of a project, from a work tree of it. A start inspects while its request is
+// resolved, so the folder is checked here as well: git must not look into another repository.
+func (m *machine) inspect(ctx context.Context, inspector *gitworktree.Inspector, p project.Project, dir string) (pawl.Repository, error) {
+	if _, err := m.workTree(ctx, p, dir); err != nil {
+		return pawl.Repository{}, err
+	}
 	repo, err := inspector.Inspect(ctx, cmp.Or(dir, p.Repo.Root))
 	if err == nil && repo.GitDir != p.Repo.GitDir {
 		return repo, pawl.Errorf(pawl.CodeFolder, "%s is of another repository than %s", dir, p.Repo.Root)

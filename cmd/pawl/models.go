@@ -218,7 +218,7 @@ func providersOf(app *cli.App) (config.Config, error) {
 // supplied looks for the key of every provider that is to be called with an environment, at the
 // addresses that are frozen with a run.
 func (m *models) supplied(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) *pawl.Error {
-	cfg, err := providersOf(app)
+	cfg, err := m.environs.configs.get(app.Environ)
 	if err != nil {
 		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
 	}
@@ -278,7 +278,7 @@ func (m *models) answering(ctx context.Context, app *cli.App, s *pawl.Settings) 
 // refusals returns why models of servers on this machine and in its network cannot be called, by
 // PROVIDER/NAME. What is not certain to fail is left out.
 func (m *models) refusals(ctx context.Context, app *cli.App, choices []pawl.ModelChoice) (map[string]*pawl.Error, error) {
-	cfg, err := providersOf(app)
+	cfg, err := m.environs.configs.get(app.Environ)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (m *machine) accounts(ctx context.Context, r runOf, choices []pawl.ModelCho
 		return nil, nil
 	}
 	app := &cli.App{Environ: m.environs.asked(ctx, r)}
-	cfg, err := providersOf(app)
+	cfg, err := m.environs.configs.get(app.Environ)
 	if err != nil {
 		return nil, err
 	}

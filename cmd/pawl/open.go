@@ -14,6 +14,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/client"
+	"pawl/internal/config"
 	"pawl/internal/daemon"
 	"pawl/internal/project"
 	"pawl/internal/server"
@@ -26,6 +27,7 @@ import (
 // serves, it reads the store. Where the user wants no daemon and it has the project, its
 // store can be read and nothing else.
 func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, error) {
+	go config.ReadTables() // what goes with a request needs them, and git is waited for
 	p, err := find(ctx, app, access)
 	if err != nil {
 		return nil, err

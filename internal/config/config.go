@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pawl"
@@ -297,7 +299,6 @@ func (v *values) modelPairs(value, origin string) []strictyaml.Pair {
 func (v *values) variables(env []string) ([]strictyaml.Pair, error) {
 	var problems strictyaml.Problems
 	var out []strictyaml.Pair
-	names := Variables()
 	for _, p := range providers() { // the providers' own variables, which PAWL_… wins over
 		if address := p.addressIn(env); address != "" && (p.address == nil || checkURL(address) == nil) {
 			out = append(out, strictyaml.Pair{Path: "providers." + p.Name + ".base_url", Value: address, Origin: "$" + p.addressEnv})
@@ -315,7 +316,7 @@ func (v *values) variables(env []string) ([]strictyaml.Pair, error) {
 			}
 			continue
 		}
-		path, near := variable(name, names)
+		path, near := variable(name, settingVariables())
 		switch {
 		case path != "":
 			out = append(out, strictyaml.Pair{Path: path, Value: value, Origin: origin})
@@ -329,13 +330,17 @@ func (v *values) variables(env []string) ([]strictyaml.Pair, error) {
 // Variables are the names of the variables that are read, with the path of the
 // key each one sets. PAWL_MODEL, which sets several, is not among them; in a
 // name that ends in _* the star stands for the name of a step or gate.
-func Variables() map[string]string {
+func Variables() map[string]string { return maps.Clone(settingVariables()) }
+
+// settingVariables is [Variables] for this package, which must not change them.
+var settingVariables = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
+	inName := strings.NewReplacer(".", "_", "-", "_")
 	for _, path := range strictyaml.Paths(new(values).fields) {
-		out["PAWL_"+strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))] = path
+		out["PAWL_"+strings.ToUpper(inName.Replace(path))] = path
 	}
 	return out
-}
+})
 
 func variable(name string, names map[string]string) (path, near string) {
 	if path, ok := names[name]; ok {

@@ -138,18 +138,27 @@ type DelegateLogin struct {
 // DefaultModel is the name of the model that an agent chooses itself.
 const DefaultModel = "default"
 
-//go:embed delegates.yaml
-var delegatesYAML []byte
+// delegatesJSON is made of delegates.yaml by go test ./internal/config -update: it is read in a tenth of the
+// time, and every command that asks a daemon needs it.
+//
+//go:embed delegates.json
+var delegatesJSON []byte
 
 // knownDelegates are the entries of the embedded table. They must not be changed; see [Delegate.clone].
 var knownDelegates = sync.OnceValue(func() []Delegate {
-	v := values{}
-	_, err := strictyaml.Read("delegates.yaml", delegatesYAML, func(m *strictyaml.Map) { v.delegateFields(m) })
-	if err != nil {
+	var out []Delegate
+	if err := json.Unmarshal(delegatesJSON, &out); err != nil {
 		panic(err) // the table is part of the program
 	}
-	return v.delegates
+	return out
 })
+
+// ReadTables reads the tables that the first [Load] of a process reads otherwise. It may be called beside
+// anything.
+func ReadTables() {
+	knownDelegates()
+	settingVariables()
+}
 
 // builtinDelegates returns the entries of the embedded table.
 func builtinDelegates() []Delegate {

@@ -3,10 +3,11 @@ package config
 import (
 	"cmp"
 	_ "embed"
-	"regexp"
 	"strings"
+	"sync"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/strictyaml"
 )
 
@@ -20,8 +21,8 @@ type known struct {
 	maxOutput      int
 }
 
-// knownModels reads the embedded list.
-func knownModels() []known {
+// knownModels are the models of the embedded list. They must not be changed.
+var knownModels = sync.OnceValue(func() []known {
 	var out []known
 	_, err := strictyaml.Read("models.yaml", modelsYAML, func(m *strictyaml.Map) {
 		strictyaml.List(m.Need("models", ""), "model", &out, func(m *strictyaml.Map, k *known) {
@@ -38,7 +39,10 @@ func knownModels() []known {
 		panic(err) // the list is part of the program
 	}
 	return out
-}
+})
+
+// snapshot matches the date of a model's snapshot at the end of its name.
+var snapshot = pattern.Of(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
 // Output limits of a reply, in tokens: more is reserved for nothing.
 const (
@@ -96,7 +100,7 @@ func lookUp(list []known, provider, name string) *known {
 	if provider == "openai-chat" {
 		provider = "openai"
 	}
-	undated := regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2})$`).ReplaceAllString(name, "")
+	undated := snapshot.ReplaceAllString(name, "")
 	for i, k := range list {
 		if k.provider == provider && (k.name == name || k.name == undated) {
 			return &list[i]

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pawl"
 )
@@ -165,7 +166,9 @@ func (c *Config) Local() []Provider {
 
 // AddressVariables returns the variables in which other programs keep the addresses of
 // providers.
-func AddressVariables() []string {
+func AddressVariables() []string { return slices.Clone(addressVariables()) }
+
+var addressVariables = sync.OnceValue(func() []string {
 	var out []string
 	for _, p := range providers() {
 		if p.addressEnv != "" && !slices.Contains(out, p.addressEnv) {
@@ -173,7 +176,7 @@ func AddressVariables() []string {
 		}
 	}
 	return out
-}
+})
 
 // Lend returns the variables of environ that set how providers are reached, for those providers
 // whose keys are in variables and of which borrower sets nothing. A provider is lent whole, so
@@ -223,7 +226,7 @@ func (c *Config) Lend(environ, borrower []string) []string {
 // their own it returns those of the keys.
 func (c *Config) variables() map[string][]string {
 	out := map[string][]string{}
-	for variable, path := range Variables() {
+	for variable, path := range settingVariables() {
 		if rest, ok := strings.CutPrefix(path, "providers."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			out[name] = append(out[name], variable)

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pawl/internal/config"
@@ -74,6 +77,41 @@ func TestPublished(t *testing.T) {
 	})
 }
 
+// The embedded table of coding agents is delegates.yaml.
+func TestEmbeddedDelegates(t *testing.T) {
+	text, err := os.ReadFile("delegates.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := config.ReadDelegates("delegates.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for i := range want {
+		d := &want[i]
+		line, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+		if d.Meta != nil {
+			var meta bytes.Buffer
+			if err := json.Compact(&meta, d.Meta); err != nil {
+				t.Fatal(err)
+			}
+			d.Meta = meta.Bytes() // white space means nothing
+		}
+	}
+	published(t, "delegates.json", func(string) string { return "[\n" + strings.Join(lines, ",\n") + "\n]\n" })
+	if *update {
+		return // what is embedded may be what was there before
+	}
+	if diff := cmp.Diff(want, config.KnownDelegates(), cmpopts.EquateEmpty(), cmp.AllowUnexported(config.Delegate{}, config.Provider{})); diff != "" {
+		t.Errorf("the embedded table (+) is another one than delegates.yaml (-):\n%s", diff)
+	}
+}
+
 func published(t *testing.T, file string, content func(old string) string) {
 	t.Helper()
 	old, err := os.ReadFile(file)
@@ -118,5 +156,17 @@ func TestVariables(t *testing.T) {
 	}
 	if _, ok := names["PAWL_GATES"]; ok {
 		t.Error("gates cannot be written in a variable")
+	}
+}
+
+// The names of variables are found once: who changes what was returned must not change what is read.
+func TestVariablesAreNotShared(t *testing.T) {
+	clear(config.Variables())
+	if len(config.Variables()) == 0 {
+		t.Error("there are no variables any more")
+	}
+	c, err := config.Load(config.Sources{Env: []string{"PAWL_RECIPE=loom"}})
+	if err != nil || c.Recipe != "loom" {
+		t.Errorf("the recipe is %q, %v", c.Recipe, err)
 	}
 }

@@ -211,6 +211,8 @@ func (e *Engine) clean(run pawl.RunID) {
 // Start implements [pawl.Service]. Once a run has its number, a ctx that ends
 // does not matter any more.
 func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
+	looking, done := e.look(ctx, req)
+	defer done()
 	spec, err := e.resolve(ctx, req)
 	if err != nil {
 		return pawl.RunInfo{}, err
@@ -218,7 +220,7 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err := e.settleAccounts(ctx, &spec.Settings); err != nil {
 		return pawl.RunInfo{}, err
 	}
-	repo, err := e.c.Inspect(ctx, spec.Dir)
+	repo, err := looking.inspected(ctx, spec.Dir)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -227,7 +229,7 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	}
 	e.starting.Lock()
 	defer e.starting.Unlock()
-	at, err := e.place(ctx, spec)
+	at, err := e.place(ctx, spec, looking.numbers)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -331,12 +333,12 @@ func (e *Engine) merge(ctx context.Context, spec pawl.RunSpec, repo pawl.Reposit
 	return made.Commit, err
 }
 
-// place is where the run that a request asks for belongs.
-func (e *Engine) place(ctx context.Context, spec pawl.RunSpec) (place, error) {
+// place is where the run that a request asks for belongs. numbers is as in [Config].
+func (e *Engine) place(ctx context.Context, spec pawl.RunSpec, numbers func(context.Context) (int, error)) (place, error) {
 	if spec.Task != "" {
 		return e.nextRun(ctx, spec.Task)
 	}
-	return e.newTask(ctx, spec.Goal)
+	return e.newTask(ctx, spec.Goal, numbers)
 }
 
 // awaitLeft returns when the driver has let go of a run that failed: nobody can
@@ -398,9 +400,9 @@ func (e *Engine) check(spec pawl.RunSpec) error {
 }
 
 // number is the next task number: above every run, deleted ones included, and every branch
-// and task folder there is. The line of a damaged run may not tell its number; its id does.
-func (e *Engine) number(ctx context.Context) (int, error) {
-	n, err := e.c.Numbers(ctx)
+// and task folder there is, which numbers finds. The line of a damaged run may not tell its number; its id does.
+func (e *Engine) number(ctx context.Context, numbers func(context.Context) (int, error)) (int, error) {
+	n, err := numbers(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -28,8 +28,8 @@ type place struct {
 }
 
 // newTask is the place of a run of a task that nobody has worked on.
-func (e *Engine) newTask(ctx context.Context, goal string) (place, error) {
-	number, err := e.number(ctx)
+func (e *Engine) newTask(ctx context.Context, goal string, numbers func(context.Context) (int, error)) (place, error) {
+	number, err := e.number(ctx, numbers)
 	return place{id: pawl.RunID(fmt.Sprintf("%03d-%s", number, slug(goal))), number: number}, err
 }
 

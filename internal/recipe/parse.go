@@ -2,12 +2,14 @@ package recipe
 
 import (
 	"embed"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"pawl"
 	"pawl/internal/strictyaml"
@@ -54,6 +56,42 @@ type Whole struct {
 // its templates cannot, the answer has the recipe beside the error.
 func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
 	l := newLoader(dirs)
+	if kept := wholeBuiltins()[name]; kept != nil && !slices.ContainsFunc(l.dirs[:len(l.dirs)-1], mayExist) {
+		if whole, err := kept(); err == nil {
+			return whole.clone()
+		}
+	}
+	return l.whole(name, prefix)
+}
+
+// mayExist reports whether a folder may have files: it exists, or whether it does cannot be told.
+func mayExist(dir fs.FS) bool {
+	_, err := fs.Stat(dir, ".")
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// wholeBuiltins has, by name, functions that read a built-in recipe where there are no others. Each reads it
+// once; what they return must not be changed.
+var wholeBuiltins = sync.OnceValue(func() map[string]func() (Whole, error) {
+	out := map[string]func() (Whole, error){}
+	for _, name := range Builtin() {
+		out[name] = sync.OnceValues(func() (Whole, error) { return newLoader(nil).whole(name, "") })
+	}
+	return out
+})
+
+// clone returns a copy that shares nothing which can be changed.
+func (w *Whole) clone() (Whole, error) {
+	out := Whole{Prompts: maps.Clone(w.Prompts), Origin: w.Origin}
+	out.Origin.Files, out.Origin.Replaces = slices.Clone(w.Origin.Files), slices.Clone(w.Origin.Replaces)
+	data, err := json.Marshal(w.Recipe) // as it is frozen with a run
+	if err == nil {
+		err = json.Unmarshal(data, &out.Recipe)
+	}
+	return out, err
+}
+
+func (l *loader) whole(name, prefix string) (Whole, error) {
 	origin := l.origin(name, prefix)
 	r, err := l.load(name)
 	if err != nil {

@@ -223,10 +223,14 @@ func asMounted(m *room.Mount) *helper.Mount {
 
 // holder is a holder as its starter has it.
 type holder struct {
-	box   *Box
-	cmd   *exec.Cmd
-	group *cgroup.Group // nil where there are no control groups
-	disk  *diskWatch
+	box  *Box
+	cmd  *exec.Cmd
+	disk *diskWatch
+	// enclosed is closed when the holder has been put into its control group, group, which is nil where
+	// there are none, or when that failed. Use [holder.enclosure].
+	enclosed chan struct{}
+	group    *cgroup.Group
+	groupErr error
 	// furnished reports that the whole room is there, not only what is joined. The room's
 	// mutex guards it.
 	furnished bool
@@ -245,7 +249,8 @@ type holder struct {
 const holdLimit = time.Minute
 
 // hold starts a holder and waits until its room is there. Without limits its
-// processes are not limited. The listener that the room asks for goes to serve.
+// processes are not limited, and its control group may follow: moving a process into one takes the
+// kernel up to 20 ms. The listener that the room asks for goes to serve.
 func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits, serve func(net.Listener)) (*holder, error) {
 	content, err := json.Marshal(r)
 	if err != nil {
@@ -267,7 +272,8 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits,
 		theirs.Close()
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
-	h := &holder{box: b, socket: conn.(*net.UnixConn), serve: serve, errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process)}
+	h := &holder{box: b, socket: conn.(*net.UnixConn), serve: serve, errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process),
+		enclosed: make(chan struct{})}
 	h.cmd = exec.CommandContext(context.WithoutCancel(ctx), b.program)
 	h.cmd.Args = []string{b.name, helper.HoldWord}
 	h.cmd.Env = []string{}
@@ -291,19 +297,20 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits,
 	}
 	ready := make(chan helper.Answer, 1)
 	go h.listen(ready)
-	// It starts no command before it was told to, so all of them are in the group.
-	if h.group, err = b.enclose(h.cmd.Process.Pid, limits); err != nil {
-		h.close()
-		return nil, err
-	}
+	go h.enclose(limits)
 	timer := time.NewTimer(holdLimit)
 	defer timer.Stop()
 	select {
 	case answer, ok := <-ready:
-		if ok && answer.Error == "" {
+		switch {
+		case !ok || answer.Error != "":
+			err = errors.New(answer.Error)
+		case limits != nil:
+			_, err = h.enclosure()
+		}
+		if err == nil {
 			return h, nil
 		}
-		err = errors.New(answer.Error)
 	case <-timer.C:
 		err = fmt.Errorf("it was not put together within %s", holdLimit)
 	case <-ctx.Done():
@@ -357,10 +364,11 @@ func (h *holder) root() string {
 
 // met counts how often the room has met the limits of its control group.
 func (h *holder) met() cgroup.Met {
-	if h.group == nil {
+	group, _ := h.enclosure()
+	if group == nil {
 		return cgroup.Met{}
 	}
-	met, _ := h.group.Met() // a group that is gone has met nothing more
+	met, _ := group.Met() // a group that is gone has met nothing more
 	return met
 }
 
@@ -381,8 +389,8 @@ func (h *holder) alive() bool {
 func (h *holder) close() {
 	_ = h.cmd.Process.Kill() // one that has ended is as good
 	<-h.gone
-	if h.group != nil {
-		_ = h.group.Close() // what stays is removed by the next process
+	if group, _ := h.enclosure(); group != nil {
+		_ = group.Close() // what stays is removed by the next process
 	}
 }
 
@@ -419,6 +427,7 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 		}
 	}
 	_ = h.cmd.Process.Kill()
+	<-h.enclosed     // until it is waited for, no other process can have its number
 	_ = h.cmd.Wait() // the error says that it was killed
 	if way != nil {
 		_ = way.Close()
@@ -484,6 +493,9 @@ func (h *holder) command(r *heldRoom, cmd pawl.Command, input *os.File, out *cap
 // of a room, which is given more files, is told by the one after them where to say why it could
 // not be started.
 func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer, more ...*os.File) (p *process, err error) {
+	if _, err := h.enclosure(); err != nil { // only what starts later is in the group
+		return nil, err
+	}
 	content, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -656,27 +668,38 @@ func (b *Box) confinement(limits *pawl.RoomLimits, own []string) confine.Spec {
 	return spec
 }
 
-// enclose puts a holder into a control group of its own, where there are groups.
-func (b *Box) enclose(pid int, limits *pawl.RoomLimits) (*cgroup.Group, error) {
-	if b.groups == nil {
-		return nil, nil
+// enclose puts the holder into a control group of its own, where there are groups. One that cannot be put
+// into a group ends.
+func (h *holder) enclose(limits *pawl.RoomLimits) {
+	defer close(h.enclosed)
+	if h.box.groups == nil {
+		return
 	}
-	group, err := b.groups.New(fmt.Sprintf("room-%d", holders.Add(1)), groupLimits(limits))
-	if err != nil {
-		return nil, err
+	group, err := h.box.groups.New(fmt.Sprintf("room-%d", holders.Add(1)), groupLimits(limits))
+	if err == nil {
+		if err = group.Add(h.cmd.Process.Pid); err == nil {
+			h.group = group
+			return
+		}
+		err = errors.Join(err, group.Close())
 	}
-	if err := group.Add(pid); err != nil {
-		return nil, errors.Join(err, group.Close())
-	}
-	return group, nil
+	h.groupErr = err
+	_ = h.cmd.Process.Kill()
+}
+
+// enclosure waits until the holder is in its control group and returns that, nil where there are none.
+func (h *holder) enclosure() (*cgroup.Group, error) {
+	<-h.enclosed
+	return h.group, h.groupErr
 }
 
 // limit limits what the holder's processes use together.
 func (h *holder) limit(limits *pawl.RoomLimits) error {
-	if h.group == nil {
-		return nil
+	group, err := h.enclosure()
+	if group == nil {
+		return err
 	}
-	return h.group.Limit(groupLimits(limits))
+	return group.Limit(groupLimits(limits))
 }
 
 // groupLimits returns the limits that a control group enforces.

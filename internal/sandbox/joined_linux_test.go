@@ -182,6 +182,23 @@ func TestJoinedProgram(t *testing.T) {
 	}
 }
 
+// The control group of what is joined may come after its files, but not after its first program: one
+// that starts before that is not limited and survives the group.
+func TestJoinedProgramIsInTheGroup(t *testing.T) {
+	if !strings.Contains(MustConfined(t).Describe(), "cgroup") {
+		t.Skip("there are no control groups")
+	}
+	for range 5 {
+		j := MustJoin(t)
+		if out, err := j.run(t.Context(), "cat /proc/self/cgroup", ""); err != nil || !strings.Contains(out, "-room-") {
+			t.Errorf("a program of ours is in the groups %q, %v", out, err)
+		}
+		if err := j.Part(j.folder); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // onWrite does something when the first bytes are written to it.
 type onWrite struct {
 	said bytes.Buffer
