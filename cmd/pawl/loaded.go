@@ -2,12 +2,9 @@ package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"pawl/internal/cli"
 	"pawl/internal/config"
@@ -69,17 +66,6 @@ type fileState struct {
 	device, inode     uint64
 	size              int64
 	modified, changed time.Time
-}
-
-// stateOf returns the state of a file, before whoever calls it reads the file. It is not known if the file
-// cannot be looked at.
-func stateOf(name string) (s fileState, known bool) {
-	var st unix.Stat_t
-	err := unix.Stat(name, &st)
-	if errors.Is(err, unix.ENOENT) {
-		return s, true
-	}
-	return fileState{uint64(st.Dev), st.Ino, st.Size, time.Unix(st.Mtim.Unix()), time.Unix(st.Ctim.Unix())}, err == nil //nolint:unconvert // macOS has another type
 }
 
 // settling is how long a file may change again without another state: its times are only as exact as
