@@ -12,9 +12,9 @@ import (
 
 // loadedConfigs keeps what [providersOf] loads, for a process that needs the same again and again: a
 // start of a run needs it twenty times. The user's file is looked at each time, and read again if it is not
-// the one that was read. Only what says where providers are and who pays is the same as if it were loaded
-// anew: whether a plan pays for a model depends on other files. Use it from any goroutine; the zero
-// value is ready.
+// the one that was read. Only the settings of providers and of who pays are the same as if they were
+// loaded anew: whether a plan pays for a model depends on other files. It may be used by many goroutines
+// at once. Its zero value is ready for use.
 type loadedConfigs struct {
 	now func() time.Time // nil means time.Now
 
@@ -30,7 +30,7 @@ type loadedConfig struct {
 // maxLoaded is how many configurations are kept.
 const maxLoaded = 100
 
-// get is [providersOf] an environment.
+// get returns what [providersOf] returns for an environment.
 func (l *loadedConfigs) get(environ []string) (config.Config, error) {
 	app := &cli.App{Environ: environ}
 	file, known := stateOf(app.UserConfig())

@@ -7,8 +7,8 @@ import (
 	"pawl"
 )
 
-// look is what a start finds out about the repository while its request is being resolved: neither
-// depends on the other, and both take some processes of git or some milliseconds.
+// look is what a start finds out about the repository while its request is being resolved. Neither
+// depends on the other, and each takes several milliseconds.
 type look struct {
 	engine *Engine
 	dir    string

@@ -12,7 +12,7 @@ import (
 )
 
 // A built-in recipe is read once where nothing can replace it, and is the same as when it is read anew, as it
-// is beside a folder that has no file of it. Who changes it changes a copy.
+// is beside a folder that has no file of it. Changing what was returned changes a copy only.
 func TestLoadWholeBuiltin(t *testing.T) {
 	gone := os.DirFS(filepath.Join(t.TempDir(), "recipes"))
 	beside := fstest.MapFS{"other.yaml": {Data: []byte("extends: pawl\n")}}

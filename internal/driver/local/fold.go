@@ -29,13 +29,12 @@ func Fold(ctx context.Context, log pawl.Log, id pawl.RunID) (*kernel.State, erro
 }
 
 func fold(ctx context.Context, log pawl.Log, keeper pawl.Keeper, id pawl.RunID) (*kernel.State, error) {
-	s, from, err := foldKept(ctx, keeper, id)
-	if s == nil && err == nil {
+	s, from := foldKept(ctx, keeper, id)
+	if s == nil {
 		s = &kernel.State{}
-		err = apply(s, log.Events(ctx, id, 0))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fold run %s: %w", id, err)
+		if err := apply(s, log.Events(ctx, id, 0)); err != nil {
+			return nil, fmt.Errorf("fold run %s: %w", id, err)
+		}
 	}
 	if keeper != nil && s.Seq-from >= defaultKeepEvery && form() != "" {
 		_ = keeper.Keep(ctx, id, toKeep(s)) // or the next one folds them again
@@ -56,39 +55,22 @@ func apply(s *kernel.State, events iter.Seq2[pawl.Event, error]) error {
 }
 
 // foldKept folds the events after the state that is kept, and returns the number of that state's
-// event too. It returns nil if nothing is kept that is of use.
-func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (s *kernel.State, from pawl.Seq, err error) {
+// event too. It returns nil if no state is kept, if the state is of no use, and after an error:
+// if the events are to blame, folding all of them meets it too.
+func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (s *kernel.State, from pawl.Seq) {
 	mine := form() // before the program's file may be replaced
 	if keeper == nil || mine == "" {
-		return nil, 0, nil
+		return nil, 0
 	}
 	k, err := keeper.Kept(ctx, id)
 	if err != nil || k.Seq == 0 || k.Form != mine {
-		return nil, 0, err
+		return nil, 0
 	}
 	s, err = kernel.Restore(id, k.State)
-	if err != nil || s.Seq != k.Seq {
-		return nil, 0, nil //nolint:nilerr // the events say the same
+	if err != nil || s.Seq != k.Seq || apply(s, keeper.Since(ctx, id, k)) != nil {
+		return nil, 0
 	}
-	suits := true
-	for e, err := range keeper.Since(ctx, id, k) {
-		if err == nil {
-			if err = kernel.Apply(s, e); err != nil {
-				suits = false
-				break
-			}
-			continue
-		}
-		if pawl.CodeOf(err) == pawl.CodeConflict { // it is of another log
-			suits = false
-			break
-		}
-		return nil, 0, err
-	}
-	if !suits { // if the events are to blame, all of them say so
-		return nil, 0, nil
-	}
-	return s, k.Seq, nil
+	return s, k.Seq
 }
 
 // keepSome keeps the state if that was not done for long. It does not wait for it.

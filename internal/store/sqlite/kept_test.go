@@ -384,7 +384,7 @@ func TestKeepComputesTheSum(t *testing.T) {
 	}
 }
 
-// What is in the place of a state and is none is not read, and does not keep a run from being
+// Anything else in the place of a kept state is not read, and does not keep its run from being
 // erased.
 func TestForeignStates(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "good")
