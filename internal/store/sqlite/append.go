@@ -13,10 +13,9 @@ import (
 // request is a unit on its way to the committer.
 type request struct {
 	after pawl.Seq
-	// unit is complete but for id, run and prev; sum is that of its content.
+	// unit is complete but for id, run, prev and sum.
 	id    pawl.RunID
 	unit  unit
-	sum   uint32
 	blobs []byte // the blobs in the row, end to end
 	fresh []ref  // the blobs this unit brings
 	line  *pawl.RunInfo
@@ -122,7 +121,7 @@ func (l *Log) request(ctx context.Context, u pawl.Unit) (*request, error) {
 		return nil, err
 	}
 	q.unit.refs = appendRefs(nil, q.fresh)
-	q.sum = q.unit.contentSum()
+	q.unit.content = q.unit.contentSum()
 	return q, nil
 }
 

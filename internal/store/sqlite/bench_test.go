@@ -178,3 +178,48 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkSince opens a log and reads 8 runs of 10,000 events whose units lie between each other's,
+// at once and up to their last event, of which the state is kept: what a daemon does after a kill.
+func BenchmarkSince(b *testing.B) {
+	const runs, events = 8, 10_000
+	dir := b.TempDir()
+	log := mustOpen(b, dir)
+	noise := storetest.Noise(1, 4096)
+	var last *request
+	id := func(i int) pawl.RunID { return pawl.RunID(fmt.Sprintf("%03d-bench", i)) }
+	for after := pawl.Seq(0); after < events; after += 2 {
+		for i := range runs {
+			u := benchUnit(id(i), after, noise, uint64(after))
+			u.Blobs = u.Blobs[:1]
+			last = mustQueue(b, log, u)
+		}
+	}
+	if err := <-last.done; err != nil {
+		b.Fatal(err)
+	}
+	for i := range runs {
+		if err := log.Keep(b.Context(), id(i), pawl.Kept{Seq: events, Form: "bench", State: noise}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	mustClose(b, log)
+	b.ReportAllocs()
+	for b.Loop() {
+		log := mustOpen(b, dir)
+		var wg sync.WaitGroup
+		for i := range runs {
+			wg.Go(func() {
+				k, err := log.Kept(b.Context(), id(i))
+				if err != nil || k.Seq != events {
+					b.Errorf("kept after %d: %v", k.Seq, err)
+				}
+				for _, err := range log.Since(b.Context(), id(i), k) {
+					b.Errorf("an event: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		mustClose(b, log)
+	}
+}

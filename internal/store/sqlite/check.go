@@ -109,7 +109,7 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 	}
 	var read pawl.Seq
 	var blob string // what is wrong with the first damaged one
-	err = l.walkTo(ctx, s, id, 0, func(u *unit) (bool, error) {
+	err = l.walkTo(ctx, s, id, span{}, func(u *unit) (bool, error) {
 		if _, err := u.events(id, 0, func(e pawl.Event) bool { read = e.Seq; return true }); err != nil {
 			return false, err
 		}

@@ -233,7 +233,7 @@ func (w *writer) assign(group []*request) []*request {
 		}
 		id++
 		q.unit.id, q.unit.run, q.unit.prev = id, e.num, e.head
-		q.unit.sum = q.unit.seal(q.sum)
+		q.unit.sum = q.unit.seal()
 		ends[q.id] = end{num: e.num, head: id, seq: q.unit.last()}
 		ready = append(ready, q)
 	}

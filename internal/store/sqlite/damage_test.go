@@ -193,6 +193,11 @@ func TestUnreadableUnit(t *testing.T) {
 	}
 }
 
+func sealed(u unit) uint32 {
+	u.content = u.contentSum()
+	return u.seal()
+}
+
 func unreadableUnit(t *testing.T, kept pawl.Seq) {
 	dir := t.TempDir()
 	mustSmall(t, dir)
@@ -209,7 +214,7 @@ func unreadableUnit(t *testing.T, kept pawl.Seq) {
 	const kind = 2 // after the length and the version of the first event
 	was := u.data[kind]
 	u.data[kind] = 250
-	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, u.seal(u.contentSum()))
+	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, sealed(u))
 	log := mustOpen(t, dir)
 	if n := wantDamaged(t, log, victim); n != 2 {
 		t.Errorf("%d events before the unit, want 2", n)
@@ -218,7 +223,7 @@ func unreadableUnit(t *testing.T, kept pawl.Seq) {
 	wantBystanders(t, log)
 	mustClose(t, log)
 	u.data[kind] = was
-	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, u.seal(u.contentSum()))
+	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, sealed(u))
 	log = mustOpen(t, dir)
 	defer mustClose(t, log)
 	wantRun(t, log, victim, eventsEach)

@@ -105,10 +105,9 @@ func (x *index) scannedDamaged(u *unit) {
 // checksum tells its place: the one with which it is right. If its place is not
 // damaged, that says it. The result is nil when the run's name is lost.
 func (x *index) ownerOf(u *unit) *run {
-	content := u.contentSum()
 	at := func(num, prev int64, seq pawl.Seq) bool {
-		v := unit{run: num, prev: prev, seq: seq, count: u.count}
-		return v.seal(content) == u.sum
+		v := unit{run: num, prev: prev, seq: seq, count: u.count, content: u.content}
+		return v.seal() == u.sum
 	}
 	for _, r := range x.order {
 		if at(r.num, r.head, r.seq+1) {

@@ -94,7 +94,7 @@ func (l *Log) extend(ctx context.Context, s snapshot, from pawl.Seq, k *stateFil
 	if last == k.Seq && last > 0 {
 		return nil
 	}
-	err := l.walkTo(ctx, s, k.run, last, func(u *unit) (bool, error) {
+	err := l.walkTo(ctx, s, k.run, span{after: last, bare: allBare}, func(u *unit) (bool, error) {
 		last = u.last()
 		if last <= k.Seq {
 			k.units, k.Sum = append(k.units, u.id), sumAfter(k.Sum, u)
@@ -135,7 +135,7 @@ func (l *Log) Since(ctx context.Context, id pawl.RunID, k pawl.Kept) iter.Seq2[p
 		defer learn.end()
 		var sum uint32
 		var seen pawl.Seq
-		err := l.walk(ctx, id, 0, func(u *unit) (bool, error) {
+		err := l.walk(ctx, id, span{bare: k.Seq}, func(u *unit) (bool, error) {
 			learn.from(u)
 			if u.last() <= k.Seq {
 				sum, seen = sumAfter(sum, u), u.last()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -19,12 +20,16 @@ type queries struct {
 
 // chunkSize is how many units are read at once. No transaction stays open while
 // a caller looks at them, so a slow caller never holds up a checkpoint.
-const chunkSize = 128
+const chunkSize = 512
 
 const maxReaders = 4
 
+// readerCache is the page cache of each reader, in KiB. A run is read from one page to the next, so
+// only the inner pages of the tree are of use again; the rest of a larger cache is allocated in vain.
+const readerCache = 512
+
 func (l *Log) openReaders(ctx context.Context) (err error) {
-	if l.read, err = l.files.connect("ro", "cache_size(-4096)"); err != nil {
+	if l.read, err = l.files.connect("ro", fmt.Sprintf("cache_size(-%d)", readerCache)); err != nil {
 		return err
 	}
 	l.read.SetMaxOpenConns(maxReaders)
@@ -55,20 +60,43 @@ func (l *Log) openReaders(ctx context.Context) (err error) {
 	return nil
 }
 
-// scanUnit reads a row of unitColumns.
-func scanUnit(rows *sql.Rows) (unit, error) {
+// cell is a value in the row that is read. Bytes in it are the driver's until the next row is read.
+type cell struct{ value any }
+
+// Scan implements [sql.Scanner].
+func (c *cell) Scan(value any) error {
+	c.value = value
+	return nil
+}
+
+// unitScanner reads rows of unitColumns.
+type unitScanner struct {
+	rows  *sql.Rows
+	cells [10]cell
+	into  [10]any
+}
+
+func newUnitScanner(rows *sql.Rows) *unitScanner {
+	s := &unitScanner{rows: rows}
+	for i := range s.cells {
+		s.into[i] = &s.cells[i]
+	}
+	return s
+}
+
+// unit returns the unit in the row, without its events if none of them is after bare.
+func (s *unitScanner) unit(bare pawl.Seq) (unit, error) {
 	var u unit
-	var rest [9]any
-	if err := rows.Scan(&u.id, &rest[0], &rest[1], &rest[2], &rest[3], &rest[4], &rest[5], &rest[6], &rest[7], &rest[8]); err != nil {
+	if err := s.rows.Scan(s.into[:]...); err != nil {
 		return unit{}, err
 	}
-	number := func(v any) int64 {
-		n, ok := v.(int64)
+	number := func(c cell) int64 {
+		n, ok := c.value.(int64)
 		u.odd = u.odd || !ok
 		return n
 	}
-	bytes := func(v any) []byte {
-		switch v := v.(type) {
+	bytes := func(c cell) []byte {
+		switch v := c.value.(type) {
 		case []byte:
 			return v
 		case string:
@@ -79,9 +107,17 @@ func scanUnit(rows *sql.Rows) (unit, error) {
 		u.odd = true
 		return nil
 	}
-	u.run, u.seq, u.count = number(rest[0]), pawl.Seq(number(rest[1])), int(number(rest[2]))
-	u.prev, u.sum = number(rest[3]), uint32(number(rest[4]))
-	u.name, u.info, u.refs, u.data = string(bytes(rest[5])), bytes(rest[6]), bytes(rest[7]), bytes(rest[8])
+	c := s.cells[:]
+	u.id, u.run, u.seq, u.count = number(c[0]), number(c[1]), pawl.Seq(number(c[2])), int(number(c[3]))
+	u.prev, u.sum = number(c[4]), uint32(number(c[5]))
+	u.name, u.info, u.refs, u.data = string(bytes(c[6])), bytes(c[7]), bytes(c[8]), bytes(c[9])
+	u.content = u.contentSum()
+	u.info, u.refs = slices.Clone(u.info), slices.Clone(u.refs)
+	if u.last() > bare {
+		u.data = slices.Clone(u.data)
+	} else {
+		u.data = nil
+	}
 	return u, nil
 }
 
@@ -93,7 +129,7 @@ func (l *Log) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Se
 		stopped := false
 		learn := l.learner(id, after)
 		defer learn.end()
-		err := l.walk(ctx, id, after, func(u *unit) (bool, error) {
+		err := l.walk(ctx, id, span{after: after}, func(u *unit) (bool, error) {
 			learn.from(u)
 			return u.events(id, after, func(e pawl.Event) bool {
 				stopped = !yield(e, nil)
@@ -105,6 +141,17 @@ func (l *Log) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Se
 		}
 	}
 }
+
+// span is a part of a run.
+type span struct {
+	// after is the event before the first one.
+	after pawl.Seq
+	// bare is the last of the events that are only checked: units up to it are visited without their events.
+	bare pawl.Seq
+}
+
+// allBare is a [span.bare] with which no unit has its events.
+const allBare = math.MaxInt64
 
 // snapshot is a run's end at the moment a reader asked for it.
 type snapshot struct {
@@ -125,26 +172,26 @@ func (l *Log) snapshot(ctx context.Context, id pawl.RunID) (snapshot, error) {
 	return snapshot{end{num: r.num, head: r.head, seq: r.seq}, r.quarantine}, nil
 }
 
-// walk visits the run's units that have events after a number, oldest first,
+// walk visits the run's units that have events of a part, oldest first,
 // each only when it and its place in the chain are sound, until visit wants no
 // more. Damage quarantines the run and is the error after the sound units; so
 // is the quarantine of a run that was found damaged before.
-func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit func(*unit) (more bool, err error)) error {
+func (l *Log) walk(ctx context.Context, id pawl.RunID, part span, visit func(*unit) (more bool, err error)) error {
 	s, err := l.snapshot(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := l.walkTo(ctx, s, id, after, visit); err != nil {
+	if err := l.walkTo(ctx, s, id, part, visit); err != nil {
 		return l.files.explain(fmt.Sprintf("read run %s", id), err)
 	}
 	return nil
 }
 
 // walkTo is walk up to the end of a snapshot. Its errors do not say what was being done.
-func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.Seq, visit func(*unit) (more bool, err error)) (err error) {
+func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, part span, visit func(*unit) (more bool, err error)) (err error) {
 	more, readable := true, true
-	if after < s.seq {
-		err = l.walkUnits(ctx, s.end, after, func(u *unit) (bool, error) {
+	if part.after < s.seq {
+		err = l.walkUnits(ctx, s.end, part, func(u *unit) (bool, error) {
 			var err error
 			more, err = visit(u)
 			readable = err == nil
@@ -169,9 +216,9 @@ func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.
 // walkUnits visits the units of a run's chain. The list of units that is kept beside the log
 // may be of another log, such as one that was put back from a copy: what does not follow is
 // looked up in the chain before it is called damage.
-func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func(*unit) (more bool, err error)) error {
-	v := visitor{log: l, end: end, after: after, visit: visit}
-	if ids := l.keptIDs(ctx, end, after); ids != nil {
+func (l *Log) walkUnits(ctx context.Context, end end, part span, visit func(*unit) (more bool, err error)) error {
+	v := visitor{log: l, end: end, part: part, visit: visit}
+	if ids := l.keptIDs(ctx, end, part.after); ids != nil {
 		if err := v.all(ctx, ids); !isDamage(err) || v.failed {
 			return err
 		}
@@ -179,7 +226,7 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 			_ = l.files.dropState(end.num)
 		}
 	}
-	ids, err := l.unitIDs(ctx, end, max(after, v.last.last()))
+	ids, err := l.unitIDs(ctx, end, max(part.after, v.last.last()))
 	if err != nil {
 		return err
 	}
@@ -191,7 +238,7 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 type visitor struct {
 	log    *Log
 	end    end
-	after  pawl.Seq
+	part   span
 	visit  func(*unit) (more bool, err error)
 	last   unit // the last one that was sound
 	failed bool // visit returned an error
@@ -199,14 +246,17 @@ type visitor struct {
 
 func (v *visitor) all(ctx context.Context, ids []int64) error {
 	for chunk := range slices.Chunk(ids, chunkSize) {
-		units, err := v.log.loadUnits(ctx, chunk)
+		units, err := v.log.loadUnits(ctx, chunk, v.part.bare)
 		for i := range units {
 			u := &units[i]
-			if err := u.follows(&v.last, v.end.num, v.after); err != nil {
+			if err := ctx.Err(); err != nil { // the visits took that long
+				return err
+			}
+			if err := u.follows(&v.last, v.end.num, v.part.after); err != nil {
 				return err
 			}
 			v.last = *u
-			if u.last() <= v.after {
+			if u.last() <= v.part.after {
 				continue
 			}
 			if more, err := v.visit(u); !more || err != nil {
@@ -280,9 +330,9 @@ func (l *Log) listIDs(ctx context.Context, query *sql.Stmt, args ...any) (ids []
 	return ids, last, rows.Err()
 }
 
-// loadUnits reads units, in the order of their ids. After an error it also returns
-// those it could read before it.
-func (l *Log) loadUnits(ctx context.Context, ids []int64) (units []unit, err error) {
+// loadUnits reads units, in the order of their ids, those up to an event without their events. After
+// an error it also returns those it could read before it.
+func (l *Log) loadUnits(ctx context.Context, ids []int64, bare pawl.Seq) (units []unit, err error) {
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
@@ -296,8 +346,9 @@ func (l *Log) loadUnits(ctx context.Context, ids []int64) (units []unit, err err
 		return nil, err
 	}
 	defer rows.Close()
+	scan := newUnitScanner(rows)
 	for rows.Next() {
-		u, err := scanUnit(rows)
+		u, err := scan.unit(bare)
 		if err != nil {
 			return units, err
 		}

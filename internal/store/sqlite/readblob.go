@@ -99,7 +99,7 @@ func (l *Log) indexBlobs(ctx context.Context, id pawl.RunID) error {
 	l.mu.Unlock()
 	to := from
 	var found []place
-	err := l.walk(ctx, id, from, func(u *unit) (bool, error) {
+	err := l.walk(ctx, id, span{after: from, bare: allBare}, func(u *unit) (bool, error) {
 		places, err := u.places()
 		if err != nil {
 			return false, pawl.Errorf(pawl.CodeDamaged, "unit %d: %w", u.id, err)

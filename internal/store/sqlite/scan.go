@@ -155,8 +155,9 @@ func (l *Log) unitsAfter(ctx context.Context, id int64, visit func(*unit) (more 
 		return err
 	}
 	defer rows.Close()
+	scan := newUnitScanner(rows)
 	for rows.Next() {
-		u, err := scanUnit(rows)
+		u, err := scan.unit(0)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ type unit struct {
 	info  []byte
 	refs  []byte
 	data  []byte
+	// content is the checksum of name, info, refs and data.
+	content uint32
 	// odd is set when a column held a value of another type.
 	odd bool
 }
@@ -49,17 +51,17 @@ func (u *unit) contentSum() uint32 {
 }
 
 // seal is the second half: where the committer puts the unit.
-func (u *unit) seal(contentSum uint32) uint32 {
+func (u *unit) seal() uint32 {
 	var place [32]byte
 	binary.LittleEndian.PutUint64(place[0:], uint64(u.run))
 	binary.LittleEndian.PutUint64(place[8:], uint64(u.seq))
 	binary.LittleEndian.PutUint64(place[16:], uint64(u.count))
 	binary.LittleEndian.PutUint64(place[24:], uint64(u.prev))
-	return crc32.Update(contentSum, crc32.MakeTable(crc32.Castagnoli), place[:])
+	return crc32.Update(u.content, crc32.MakeTable(crc32.Castagnoli), place[:])
 }
 
 // intact reports whether the unit is what was written.
-func (u *unit) intact() bool { return !u.odd && u.count > 0 && u.seal(u.contentSum()) == u.sum }
+func (u *unit) intact() bool { return !u.odd && u.count > 0 && u.seal() == u.sum }
 
 // appendEvents appends each event's length and stored form.
 func appendEvents(data []byte, events []pawl.Event) []byte {
