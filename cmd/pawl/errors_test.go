@@ -28,7 +28,7 @@ func TestRefoldReportsDamage(t *testing.T) {
 // A project whose repository has been removed is not opened.
 func TestOpenWithoutRepository(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	_, err := (&machine{}).open(t.Context(), project.Project{Dir: t.TempDir(), Repo: pawl.Repository{GitDir: gone}}, nil)
+	_, err := (&machine{}).open(t.Context(), project.Project{Dir: t.TempDir(), Repo: pawl.Repository{GitDir: gone}}, nil, nil)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "find the repository") {
 		t.Errorf("got %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"pawl"
@@ -96,6 +97,7 @@ type opened struct {
 	spaces  *gitworktree.Workspaces
 	rooms   *room.Rooms
 	log     *sqlite.Log
+	ahead   *engine.Ahead
 	file    *os.File
 }
 
@@ -154,16 +156,52 @@ const foldersTime = time.Second
 // Close ends driving as a crash would.
 func (o *opened) Close() error {
 	o.engine.Close()
+	o.endParts()
+	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
+}
+
+// openParts opens the log and begins to fold the runs that are adopted next. Beside it, it opens the worktrees:
+// SQLite and git take several milliseconds each.
+func (o *opened) openParts(ctx context.Context, p project.Project, spaces gitworktree.Options, next []pawl.RunID) (err error) {
+	var opening sync.WaitGroup
+	var logErr error
+	opening.Go(func() {
+		if o.log, logErr = sqlite.Open(p.Dir); logErr == nil {
+			o.ahead = engine.FoldAhead(ctx, o.log, next)
+		}
+	})
+	if o.spaces, err = gitworktree.New(ctx, spaces); err == nil {
+		err = o.spaces.Recover(ctx)
+	}
+	opening.Wait()
+	switch {
+	case err == nil && logErr == nil:
+		for _, problem := range o.log.Problems() {
+			spaces.Log.Warn("data beside the log was damaged and is rebuilt", "problem", problem)
+		}
+		o.folders = loopfolder.Keep(p.Dir, o.log, spaces.Log)
+		return nil
+	case err == nil:
+		return logErr
+	case logErr == nil:
+		o.ahead.End()
+		err = errors.Join(err, o.log.Close())
+	}
+	return err
+}
+
+// endParts ends what is under way in what openParts opened. The log is still open.
+func (o *opened) endParts() {
+	o.ahead.End()
 	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
 	defer cancel()
 	o.folders.Close(ctx)
 	o.spaces.Rest()
-	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
 }
 
 // open opens a project whose lock this process has. told is told each run's line when
-// it has changed; it may be nil.
-func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (o *opened, err error) {
+// it has changed; it may be nil. next are the runs that the caller adopts next.
+func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (o *opened, err error) {
 	defer func() { err = project.Unwritable(err) }()
 	o = &opened{}
 	logger, file, err := openLog(p)
@@ -176,7 +214,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		}
 	}()
 	var rooms *room.Rooms // from before the first worktree is opened
-	spaces, err := gitworktree.New(ctx, gitworktree.Options{
+	err = o.openParts(ctx, p, gitworktree.Options{
 		Repository: p.Repo, State: p.Dir, Log: logger,
 		Trees: func() pawl.Trees {
 			if rooms == nil {
@@ -186,31 +224,21 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		},
 		Owner:  func() pawl.Owner { <-m.probed; return m.box.Owner() },
 		Limits: recordingLimits,
-	})
+	}, next)
 	if err != nil {
 		return nil, err
 	}
-	if err := spaces.Recover(ctx); err != nil {
-		return nil, err
-	}
-	log, err := sqlite.Open(p.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, problem := range log.Problems() {
-		logger.Warn("data beside the log was damaged and is rebuilt", "problem", problem)
-	}
-	name := filepath.Base(p.Dir)
-	folders := loopfolder.Keep(p.Dir, log, logger)
+	spaces, log, folders, name := o.spaces, o.log, o.folders, filepath.Base(p.Dir)
 	<-m.probed
 	rooms = m.rooms(p, spaces, logger)
 	if err := rooms.Recover(); err != nil {
+		o.endParts()
 		return nil, errors.Join(err, log.Close())
 	}
 	inspector := &gitworktree.Inspector{Files: spaces.Reader().Files, Known: m.locator.remembered}
 	lacks := func() string { return lacksSpace(m.minFree, p) }
 	e := engine.New(m.ofProject(name, engine.Config{
-		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
+		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p, Ahead: o.ahead,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
 		Remains:   remains{p, spaces, rooms, folders, log},
 		Resolve:   m.resolver(p, engine.Reader{Log: log}),
@@ -239,7 +267,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			}
 		},
 	}))
-	o.engine, o.folders, o.spaces, o.rooms, o.log, o.file = e, folders, spaces, rooms, log, file
+	o.engine, o.rooms, o.file = e, rooms, file
 	o.owned = owned{service{e, e.Driven}, m, e, name}
 	return o, nil
 }

@@ -214,7 +214,7 @@ func openReadOnly(app *cli.App, p project.Project, held bool) (*cli.Session, err
 func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, error) {
 	m := newMachine(ctx, app)
 	m.alone = true
-	o, err := m.open(ctx, p, nil)
+	o, err := m.open(ctx, p, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -213,11 +213,11 @@ func (s *serving) assemble(ctx context.Context) {
 			}
 			return project.At(s.app.StateHome, repo)
 		},
-		Open: func(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (daemon.Engine, error) {
+		Open: func(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (daemon.Engine, error) {
 			o, err := s.machine.open(ctx, p, func(r pawl.RunInfo) {
 				told(r)
 				s.feed.Notify(filepath.Base(p.Dir), r.ID)
-			})
+			}, next)
 			if err != nil {
 				return nil, err
 			}

@@ -138,7 +138,7 @@ func newBed(t *testing.T, idle time.Duration, roots ...string) *bed {
 	b.Daemon = daemon.New(daemon.Config{
 		Home: b.home, Version: "test", Idle: idle, Again: time.Millisecond,
 		Find: func(_ context.Context, dir string) (project.Project, error) { return at(dir) },
-		Open: func(_ context.Context, p project.Project, told func(pawl.RunInfo)) (daemon.Engine, error) {
+		Open: func(_ context.Context, p project.Project, told func(pawl.RunInfo), _ []pawl.RunID) (daemon.Engine, error) {
 			if strings.HasPrefix(p.Repo.Root, "bad") {
 				return nil, pawl.Errorf(pawl.CodeDamaged, "it is damaged")
 			}

@@ -35,14 +35,15 @@ type held struct {
 }
 
 // use opens the project, unless it is open, and says that it is in use until the
-// function it returns is called. What another process has is read only.
-func (h *held) use(ctx context.Context) (pawl.Service, func(), error) {
+// function it returns is called. What another process has is read only. next are the runs that
+// the caller adopts next.
+func (h *held) use(ctx context.Context, next ...pawl.RunID) (pawl.Service, func(), error) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
 	leave := h.d.enter()
 	engine, p, err := h.begin()
 	if err == nil && engine == nil {
-		engine, err = h.open(ctx, p)
+		engine, err = h.open(ctx, p, next)
 	}
 	done := func() { h.leave(); leave() }
 	switch {
@@ -81,13 +82,13 @@ func (h *held) leave() {
 }
 
 // open takes the project and makes its engine. The caller holds changing.
-func (h *held) open(ctx context.Context, p project.Project) (engine Engine, err error) {
+func (h *held) open(ctx context.Context, p project.Project, next []pawl.RunID) (engine Engine, err error) {
 	lock, err := p.LockServed(h.d.c.Version, h.d.c.Home.Socket())
 	if err != nil {
 		return nil, err
 	}
 	// Opening goes on when whoever asked for it has gone: the next one wants it too.
-	engine, err = h.d.c.Open(context.WithoutCancel(ctx), p, h.told)
+	engine, err = h.d.c.Open(context.WithoutCancel(ctx), p, h.told, next)
 	if err != nil {
 		err = errors.Join(err, lock.Release())
 		h.fail(err)
@@ -137,7 +138,7 @@ func (h *held) boot(ctx context.Context) {
 		h.d.c.Say("%s. Interrupted: %d", h.lost(), len(runs))
 		return
 	}
-	_, done, err := h.use(ctx)
+	_, done, err := h.use(ctx, runs...)
 	if err != nil {
 		h.bootAgain(ctx, err)
 		return // it is told already

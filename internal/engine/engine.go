@@ -70,7 +70,9 @@ type Config struct {
 	// and may be nil.
 	Accepted func(ctx context.Context, run pawl.RunID)
 	// Told is told a run's line after each of its events; it must not block.
-	Told    func(pawl.RunInfo)
+	Told func(pawl.RunInfo)
+	// Ahead has runs folded that are going to be adopted; nil has none. Whoever began it ends it.
+	Ahead   *Ahead
 	Version string
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -154,7 +156,7 @@ func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.Setti
 	if e.Driven(run) || info.Status != pawl.StatusRunning && info.Status != pawl.StatusStopping {
 		return nil
 	}
-	state, err := local.Fold(ctx, e.c.Log, run)
+	state, err := e.fold(ctx, run)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,11 @@ func fold(ctx context.Context, log pawl.Log, keeper pawl.Keeper, id pawl.RunID) 
 	return s, nil
 }
 
+// Follow applies to a run's state the events that its log has after it.
+func Follow(ctx context.Context, log pawl.Log, id pawl.RunID, s *kernel.State) error {
+	return apply(s, log.Events(ctx, id, s.Seq))
+}
+
 func apply(s *kernel.State, events iter.Seq2[pawl.Event, error]) error {
 	for e, err := range events {
 		if err == nil {

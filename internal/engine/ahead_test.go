@@ -1,0 +1,75 @@
+package engine_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"pawl"
+	"pawl/internal/driver/drivertest"
+	"pawl/internal/engine"
+	"pawl/internal/store/mem"
+)
+
+// whole says of each run whose events have been read from the first one.
+type whole struct {
+	pawl.Log
+	read chan pawl.RunID
+}
+
+func (l whole) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return func(yield func(pawl.Event, error) bool) {
+		l.Log.Events(ctx, id, after)(yield)
+		if after == 0 {
+			l.read <- id
+		}
+	}
+}
+
+// A run that is to be adopted is folded before its engine is there, and not once more. One that has
+// gone on meanwhile goes on from where it is, and one that could not be folded says why.
+func TestFoldAhead(t *testing.T) {
+	log := mem.New()
+	world, begun := at(pawl.VerbCallModel)
+	before := engine.New(engineConfig(log, world))
+	adopted, driven := mustStart(t, before), mustStart(t, before)
+	<-begun
+	<-begun
+	before.Close()
+
+	watched := whole{log, make(chan pawl.RunID, 64)}
+	const unknown = "999-unknown"
+	ahead := engine.FoldAhead(t.Context(), watched, []pawl.RunID{adopted, driven, unknown})
+	defer ahead.End()
+	for range 3 {
+		<-watched.read
+	}
+	world, begun = at(pawl.VerbCallModel)
+	between := engine.New(engineConfig(log, world)) // has a run to itself for a while
+	if err := between.Adopt(t.Context(), driven, nil); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	between.Close()
+
+	c := engineConfig(watched, &drivertest.World{})
+	c.Ahead = ahead
+	after := engine.New(c)
+	defer after.Close()
+	for _, run := range []pawl.RunID{adopted, driven} {
+		if err := after.Adopt(t.Context(), run, nil); err != nil {
+			t.Errorf("adopt %s: %v", run, err)
+		}
+	}
+	if n := len(watched.read); n > 0 {
+		t.Errorf("%d runs were folded again", n)
+	}
+	if err := after.Adopt(t.Context(), unknown, nil); pawl.CodeOf(err) != pawl.CodeNotFound {
+		t.Errorf("an unknown run: %v", err)
+	}
+	for _, run := range []pawl.RunID{adopted, driven} {
+		if info := mustWatch(t, after, run); info.Outcome != pawl.OutcomeComplete {
+			t.Errorf("run %s ended %s: %s", run, info.Outcome, info.Reason)
+		}
+	}
+}
