@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pawl"
@@ -143,9 +144,37 @@ type reaching struct {
 	start   bool // one is to be started where none runs
 	until   time.Time
 
-	done  bool      // there is none, and none is to be started
-	asked bool      // it was asked to make room
-	gone  time.Time // since when there is none
+	done   bool // there is none, and none is to be started
+	asked  bool // it was asked to make room
+	absent absence
+}
+
+// absence is a time without a daemon. Its zero value has not begun.
+type absence struct {
+	mu    sync.Mutex
+	since time.Time
+	asked time.Time // when [absence.replaces] was last asked
+}
+
+// ends says that there is a daemon.
+func (a *absence) ends() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.since = time.Time{}
+}
+
+// replaces reports whether the daemon that was there last may be becoming another program, which is the same
+// process. From when this is first asked, that may take [replacing]: before, it ends what is under way and
+// still holds the lock.
+func (a *absence) replaces(last project.Holder) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if a.since.IsZero() || now.Sub(a.asked) > replacing { // there was one meanwhile: it is asked again and again
+		a.since = now
+	}
+	a.asked = now
+	return alive(last.Pid) && now.Sub(a.since) < replacing
 }
 
 // once looks once. Neither a daemon nor an error means that it is to be looked again.
@@ -160,14 +189,10 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 		r.done = true
 		return nil, pawl.DaemonInfo{}, nil
 	}
-	if r.gone.IsZero() {
-		r.gone = time.Now()
-	}
-	// One that makes room becomes another program, and stays the process it is.
-	if last, ok := r.home.LastHolder(); ok && alive(last.Pid) && time.Since(r.gone) < replacing {
+	if last, ok := r.home.LastHolder(); ok && r.absent.replaces(last) {
 		return nil, pawl.DaemonInfo{}, nil
 	}
-	r.gone = time.Time{}
+	r.absent.ends()
 	if err := startDaemon(r.ctx, r.app, r.home, r.program, servecmd.Options{OnDemand: true}); err != nil {
 		return nil, pawl.DaemonInfo{}, err
 	}
@@ -176,13 +201,14 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 
 // greet asks the daemon who it is.
 func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo, error) {
-	r.gone = time.Time{}
+	r.absent.ends()
 	if err := project.CheckSocket(holder.Socket); err != nil {
 		return nil, pawl.DaemonInfo{}, err
 	}
 	d := client.NewDaemon(holder.Socket)
 	d.Send(r.header)
-	d.Gone = func(ctx context.Context, cut time.Time) error { return daemonGone(ctx, r.home, cut) }
+	var absent absence
+	d.Gone = func(ctx context.Context) error { return daemonGone(ctx, r.home, &absent) }
 	short, cancel := context.WithTimeout(r.ctx, glance)
 	defer cancel()
 	info, err := d.About(short)
@@ -212,15 +238,16 @@ func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo
 
 // daemonGone says what became of the daemon that a stream was cut off from; nil while
 // one is there, or is about to come.
-func daemonGone(ctx context.Context, home project.Home, cut time.Time) error {
+func daemonGone(ctx context.Context, home project.Home, absent *absence) error {
 	last, left := home.LastHolder() // before the lock: one that begins has it while it writes its name
 	if _, held, err := home.Holder(ctx); held || err != nil {
+		absent.ends()
 		return ctx.Err() // it makes room, or another one has begun
 	}
 	switch {
 	case !left:
 		return daemonStopped()
-	case alive(last.Pid) && time.Since(cut) < replacing: // it becomes another program
+	case absent.replaces(last):
 		return nil
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "the daemon, process %d, died", last.Pid).

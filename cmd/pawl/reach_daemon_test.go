@@ -45,11 +45,12 @@ func TestDaemonGone(t *testing.T) {
 		}
 		mustWrite(t, filepath.Join(home.Dir, "daemon.lock"), string(text))
 	}
-	now, before := time.Now(), time.Now().Add(-2*replacing)
+	var now time.Time
+	before := time.Now().Add(-2 * replacing)
 	for _, c := range []struct {
 		name string
 		lock func(t *testing.T, home project.Home)
-		cut  time.Time
+		none time.Time // since when there is no daemon; zero = since now
 		want pawl.Code // empty = it is waited for
 	}{
 		{"Held", func(t *testing.T, home project.Home) {
@@ -75,10 +76,22 @@ func TestDaemonGone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			home := mustHome(t)
 			c.lock(t, home)
-			err := daemonGone(t.Context(), home, c.cut)
+			absent := absence{since: c.none, asked: time.Now()}
+			err := daemonGone(t.Context(), home, &absent)
+			if c.name == "Held" && !absent.since.IsZero() {
+				t.Errorf("there is none since %s", absent.since)
+			}
 			if (err != nil) != (c.want != "") || err != nil && pawl.CodeOf(err) != c.want {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
+	t.Run("BecomesAnotherProgramOnceMore", func(t *testing.T) {
+		home := mustHome(t)
+		left(t, home, os.Getpid())
+		absent := absence{since: before, asked: before}
+		if err := daemonGone(t.Context(), home, &absent); err != nil {
+			t.Error(err)
+		}
+	})
 }

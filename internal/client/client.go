@@ -30,7 +30,7 @@ type Client struct {
 	// with it; zero = not at all.
 	patience time.Duration
 	// gone is [Daemon.Gone].
-	gone func(ctx context.Context, cut time.Time) error
+	gone func(ctx context.Context) error
 }
 
 var (

@@ -16,11 +16,10 @@ const TakeOver = 15 * time.Second
 // Daemon is a connection to the daemon of a user. It implements [pawl.Projects].
 type Daemon struct {
 	c Client
-	// Gone is asked while a stream that was cut off cannot be continued, again and again,
-	// with the time at which it was cut off. An error says that no daemon is there and
-	// none is about to come: the stream ends with it at once. Nil = streams wait for
-	// [TakeOver]. It is set before the first call.
-	Gone func(ctx context.Context, cut time.Time) error
+	// Gone is asked while a stream that was cut off cannot be continued, again and again.
+	// An error says that no daemon is there and none is about to come: the stream ends with
+	// it at once. Nil = streams wait for [TakeOver]. It is set before the first call.
+	Gone func(ctx context.Context) error
 }
 
 var _ pawl.Projects = (*Daemon)(nil)

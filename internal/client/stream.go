@@ -85,7 +85,7 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 // none is to come, and errCut when none has come for long enough.
 func (c *Client) wait(ctx context.Context, lost time.Time) error {
 	if c.gone != nil {
-		if err := c.gone(ctx, lost); err != nil {
+		if err := c.gone(ctx); err != nil {
 			return err
 		}
 	}
