@@ -175,19 +175,20 @@ func (o *opened) openParts(ctx context.Context, p project.Project, spaces gitwor
 	}
 	opening.Wait()
 	switch {
-	case err == nil && logErr == nil:
-		for _, problem := range o.log.Problems() {
-			spaces.Log.Warn("data beside the log was damaged and is rebuilt", "problem", problem)
-		}
-		o.folders = loopfolder.Keep(p.Dir, o.log, spaces.Log)
-		return nil
-	case err == nil:
+	case logErr != nil && err == nil:
+		o.spaces.Rest()
 		return logErr
-	case logErr == nil:
+	case logErr != nil:
+		return err
+	case err != nil:
 		o.ahead.End()
-		err = errors.Join(err, o.log.Close())
+		return errors.Join(err, o.log.Close())
 	}
-	return err
+	for _, problem := range o.log.Problems() {
+		spaces.Log.Warn("data beside the log was damaged and is rebuilt", "problem", problem)
+	}
+	o.folders = loopfolder.Keep(p.Dir, o.log, spaces.Log)
+	return nil
 }
 
 // endParts ends what is under way in what openParts opened. The log is still open.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 
@@ -32,16 +33,17 @@ func TestFoldAhead(t *testing.T) {
 	log := mem.New()
 	world, begun := at(pawl.VerbCallModel)
 	before := engine.New(engineConfig(log, world))
-	adopted, driven := mustStart(t, before), mustStart(t, before)
-	<-begun
-	<-begun
+	adopted, driven, refused := mustStart(t, before), mustStart(t, before), mustStart(t, before)
+	for range 3 {
+		<-begun
+	}
 	before.Close()
 
 	watched := whole{log, make(chan pawl.RunID, 64)}
 	const unknown = "999-unknown"
-	ahead := engine.FoldAhead(t.Context(), watched, []pawl.RunID{adopted, driven, unknown})
+	ahead := engine.FoldAhead(t.Context(), watched, []pawl.RunID{adopted, driven, refused, unknown})
 	defer ahead.End()
-	for range 3 {
+	for range 4 {
 		<-watched.read
 	}
 	world, begun = at(pawl.VerbCallModel)
@@ -61,13 +63,20 @@ func TestFoldAhead(t *testing.T) {
 			t.Errorf("adopt %s: %v", run, err)
 		}
 	}
+	no := pawl.Errorf(pawl.CodeKey, "it has no key")
+	if err := after.Adopt(t.Context(), refused, func(*pawl.Settings) error { return no }); !errors.Is(err, no) {
+		t.Errorf("refused: %v", err)
+	}
 	if n := len(watched.read); n > 0 {
 		t.Errorf("%d runs were folded again", n)
 	}
 	if err := after.Adopt(t.Context(), unknown, nil); pawl.CodeOf(err) != pawl.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)
 	}
-	for _, run := range []pawl.RunID{adopted, driven} {
+	if err := after.Adopt(t.Context(), refused, nil); err != nil {
+		t.Errorf("adopt %s later: %v", refused, err)
+	}
+	for _, run := range []pawl.RunID{adopted, driven, refused} {
 		if info := mustWatch(t, after, run); info.Outcome != pawl.OutcomeComplete {
 			t.Errorf("run %s ended %s: %s", run, info.Outcome, info.Reason)
 		}
