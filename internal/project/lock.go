@@ -87,10 +87,24 @@ func (l lockable) take(about Holder) (*Lock, error) {
 	} else if err != nil {
 		return nil, Unwritable(err)
 	}
-	if err := os.WriteFile(l.file, append(text, '\n'), 0o600); err != nil {
+	if err := l.write(append(text, '\n')); err != nil {
 		return nil, errors.Join(Unwritable(err), lock.Leave())
 	}
 	return lock, nil
+}
+
+// write puts a text in the place of what the lock file says. The file is not empty in between: that
+// would mean that the holder before has given it back.
+func (l lockable) write(text []byte) (err error) {
+	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // Unwritable says what to do about an error of the file system that keeps Pawl from storing

@@ -227,3 +227,38 @@ func TestLockRace(t *testing.T) {
 		}
 	}
 }
+
+// Whoever takes the place of a holder that has not given it back is never taken for one that has:
+// the lock file always says something, and in the end no more than the new holder.
+func TestLockTakenOverIsNeverEmpty(t *testing.T) {
+	p := mustAt(t, t.TempDir(), "/src/.git")
+	file := filepath.Join(p.Dir, "writer.lock")
+	take := func(version string) {
+		lock, err := p.Lock(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, ok := p.LastHolder(); !ok || h.Version != version {
+			t.Fatalf("the lock file says %+v, %v", h, ok)
+		}
+		if err := lock.Leave(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take("the first one, with a longer name")
+	taking, stop := context.WithCancel(t.Context())
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for taking.Err() == nil {
+			if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+				t.Errorf("the lock file is empty: %v", err)
+				return
+			}
+		}
+	})
+	for i := range 500 {
+		take(strings.Repeat("x", i%7))
+	}
+	stop()
+	looking.Wait()
+}
