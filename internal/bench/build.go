@@ -61,7 +61,10 @@ func findSource(ctx context.Context, dir string) (checkout, error) {
 	if ctx.Err() != nil {
 		return checkout{}, ctx.Err()
 	}
-	return checkout{}, pawl.Errorf(pawl.CodeInvalid, "--against builds Pawl, and the current folder is not in a git repository of Pawl's source").
+	if at, err := filepath.Abs(dir); err == nil {
+		dir = at
+	}
+	return checkout{}, pawl.Errorf(pawl.CodeInvalid, "--against builds Pawl, and %s is not in a git repository of Pawl's source", dir).
 		WithHint("clone Pawl's repository and run the command in it")
 }
 

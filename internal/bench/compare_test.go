@@ -150,7 +150,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"a section that does not exist", Against{Source: pawls, Rev: "HEAD", Sections: []string{"startup"}}, "", pawl.CodeInvalid, `called "startup"`},
 		{"a section without times", Against{Source: pawls, Rev: "HEAD", Sections: []string{"evidence"}}, "", pawl.CodeInvalid, "measures no time"},
 		{"no repository", Against{Source: t.TempDir(), Rev: "HEAD"}, "", pawl.CodeInvalid, "not in a git repository of Pawl's source"},
-		{"another module", Against{Source: elsewhere, Rev: "HEAD"}, "", pawl.CodeInvalid, "not in a git repository of Pawl's source"},
+		{"another module", Against{Source: elsewhere, Rev: "HEAD"}, "", pawl.CodeInvalid, elsewhere + " is not in a git repository of Pawl's source"},
 		{"no such revision", Against{Source: pawls, Rev: "v9"}, "", pawl.CodeInvalid, "has no such revision"},
 		{"an option", Against{Source: pawls, Rev: "--all"}, "", pawl.CodeInvalid, "has no such revision"},
 		{"no git", Against{Source: pawls, Rev: "HEAD"}, "empty", pawl.CodeUnavailable, "git is not installed"},
