@@ -61,7 +61,10 @@ func findSource(ctx context.Context, dir string) (checkout, error) {
 	if ctx.Err() != nil {
 		return checkout{}, ctx.Err()
 	}
-	return checkout{}, pawl.Errorf(pawl.CodeInvalid, "--against builds Pawl, and the current folder is not in a git repository of Pawl's source").
+	if at, err := filepath.Abs(dir); err == nil {
+		dir = at
+	}
+	return checkout{}, pawl.Errorf(pawl.CodeInvalid, "--against builds Pawl, and %s is not in a git repository of Pawl's source", dir).
 		WithHint("clone Pawl's repository and run the command in it")
 }
 
@@ -147,10 +150,14 @@ func programs() []string { return []string{"pawl-helper", "pawl"} }
 // build builds Pawl's programs from the source in one folder into another one, as make build does, and
 // returns pawl. Both revisions are built with these flags, without their version and their commit.
 func build(ctx context.Context, from, to string) (program string, err error) {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for what is built: %w", err)
+	}
+	environ := []string{"CGO_ENABLED=0", "GOTMPDIR=" + to} // go leaves temporary files there when it is interrupted
 	for _, name := range programs() {
 		program = filepath.Join(to, name)
 		linked := program + ".linked"
-		if _, err := output(ctx, from, []string{"CGO_ENABLED=0"}, "go",
+		if _, err := output(ctx, from, environ, "go",
 			"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", linked, "./cmd/"+name); err != nil {
 			return "", err
 		}

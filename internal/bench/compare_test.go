@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,7 +151,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"a section that does not exist", Against{Source: pawls, Rev: "HEAD", Sections: []string{"startup"}}, "", pawl.CodeInvalid, `called "startup"`},
 		{"a section without times", Against{Source: pawls, Rev: "HEAD", Sections: []string{"evidence"}}, "", pawl.CodeInvalid, "measures no time"},
 		{"no repository", Against{Source: t.TempDir(), Rev: "HEAD"}, "", pawl.CodeInvalid, "not in a git repository of Pawl's source"},
-		{"another module", Against{Source: elsewhere, Rev: "HEAD"}, "", pawl.CodeInvalid, "not in a git repository of Pawl's source"},
+		{"another module", Against{Source: elsewhere, Rev: "HEAD"}, "", pawl.CodeInvalid, elsewhere + " is not in a git repository of Pawl's source"},
 		{"no such revision", Against{Source: pawls, Rev: "v9"}, "", pawl.CodeInvalid, "has no such revision"},
 		{"an option", Against{Source: pawls, Rev: "--all"}, "", pawl.CodeInvalid, "has no such revision"},
 		{"no git", Against{Source: pawls, Rev: "HEAD"}, "empty", pawl.CodeUnavailable, "git is not installed"},
@@ -358,5 +359,22 @@ func TestCompareInterrupted(t *testing.T) {
 	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An interrupted go build leaves its folder of temporary files. It is one that is removed at the end.
+func TestBuildHasItsTemporaryFilesBesideThePrograms(t *testing.T) {
+	path, said, to := t.TempDir(), filepath.Join(t.TempDir(), "said"), filepath.Join(t.TempDir(), "older")
+	script := fmt.Sprintf("#!/bin/sh\ntest -d \"$GOTMPDIR\" && echo \"$GOTMPDIR\" > %s\nexit 1\n", said)
+	if err := os.WriteFile(filepath.Join(path, "go"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", path+":"+os.Getenv("PATH"))
+	t.Setenv("GOTMPDIR", "")
+	if _, err := build(t.Context(), t.TempDir(), to); err == nil {
+		t.Fatal("the build did not fail")
+	}
+	if got, _ := os.ReadFile(said); strings.TrimSpace(string(got)) != to {
+		t.Errorf("go has its temporary files in %q, want %s", got, to)
 	}
 }

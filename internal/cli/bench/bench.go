@@ -70,7 +70,7 @@ The sections are
 		ValidArgs: w.Sections,
 		Args:      cli.Args(0, len(w.Sections)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := req.check(cmd.Flags().Changed("rounds")); err != nil {
+			if err := req.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("times") && req.Against != "" {
@@ -96,14 +96,19 @@ The sections are
 	return cmd
 }
 
-// check returns an error if the flags cannot be used together, or have values that are not possible.
-func (r Request) check(rounds bool) error {
+// check returns an error if the flags that were given cannot be used together, or have values that are not
+// possible. An empty revision is mostly a variable that is not set.
+func (r Request) check(given func(flag string) bool) error {
 	switch {
+	case given("against") && r.Against == "":
+		return pawl.Errorf(pawl.CodeInvalid, "--against: the revision is empty").WithHint("give a commit, a tag or a branch")
+	case given("program") && r.Program == "":
+		return pawl.Errorf(pawl.CodeInvalid, "--program: the path is empty").WithHint("give the path of a pawl program")
 	case r.Times < 1:
 		return pawl.Errorf(pawl.CodeInvalid, "--times %d: it must be at least 1", r.Times)
 	case r.Rounds < 1:
 		return pawl.Errorf(pawl.CodeInvalid, "--rounds %d: it must be at least 1", r.Rounds)
-	case rounds && r.Against == "":
+	case given("rounds") && r.Against == "":
 		return pawl.Errorf(pawl.CodeInvalid, "--rounds only works with --against")
 	case r.Program != "" && r.Against != "":
 		return pawl.Errorf(pawl.CodeInvalid, "--program and --against exclude each other: --against builds both programs that it measures")

@@ -26,6 +26,8 @@ func TestRequest(t *testing.T) {
 		{args: "--against v1 --rounds 9 -n 200", want: bench.Request{Times: 200, Rounds: 9, Against: "v1"}},
 		{args: "-n 0", no: "--times 0"},
 		{args: "--against v1 --rounds 0", no: "--rounds 0"},
+		{args: "--against= start", no: "the revision is empty"},
+		{args: "--program= start", no: "the path is empty"},
 		{args: "--rounds 3", no: "only works with --against"},
 		{args: "--against v1 --program x", no: "exclude each other"},
 	} {

@@ -90,7 +90,7 @@ func TestEffectWaitsForSpace(t *testing.T) {
 		}
 		// The first effect waits from the first try on, and its wait is over after the third.
 		for i, want := range []pawl.Waiting{{For: 2 * time.Second}, {For: 4 * time.Second}, {For: 5 * time.Second, Over: true}} {
-			if i >= len(said) || said[i].Pool != pawl.PoolDisk || said[i].Why != "write x: no space left on device" || said[i].For != want.For || said[i].Over != want.Over {
+			if i >= len(said) || said[i].Name != "open workspace" || said[i].Pool != pawl.PoolDisk || said[i].Why != "write x: no space left on device" || said[i].For != want.For || said[i].Over != want.Over {
 				t.Fatalf("said %d is %+v, want %+v", i, said[i:min(i+1, len(said))], want)
 			}
 		}

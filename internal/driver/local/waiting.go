@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func (w *waiter) tell(now pawl.Waiting) {
 // waiting returns what is known of the wait without asking the governor.
 func (w *waiter) waiting() pawl.Waiting {
 	f := w.job.Effect
-	name, account := f.Do.Verb().String(), ""
+	name, account := strings.ReplaceAll(f.Do.Verb().String(), "_", " "), ""
 	switch do := f.Do.(type) {
 	case *pawl.RunGate:
 		name = "gate " + do.Gate

@@ -183,10 +183,10 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What takes the place of a file or folder between the look and the reading is not read.
+// What takes the place of a file or folder between the look and the reading is not read, and what
+// git is asked about a path that is not there any more does not fail the recording.
 func TestReplacedDuringTheLook(t *testing.T) {
 	t.Parallel()
-	const secret = "what is outside\n"
 	for name, swap := range map[string]func(r *repository, outside string){
 		"a link for a folder":     func(r *repository, outside string) { r.link("kept", outside) },
 		"a link for a file":       func(r *repository, outside string) { r.link("kept/new", outside+"/new") },
@@ -197,54 +197,65 @@ func TestReplacedDuringTheLook(t *testing.T) {
 				r.t.Fatal(err)
 			}
 		},
-		"a folder for a file":    func(r *repository, _ string) { r.write("kept/new/x", secret, 0o644) },
+		"a folder for a file":    func(r *repository, _ string) { r.write("kept/new/x", "x\n", 0o644) },
 		"nothing":                func(r *repository, _ string) { r.remove("kept/new") },
 		"nothing for the folder": func(r *repository, _ string) { r.remove("fresh") },
 		"a file that has grown":  func(r *repository, _ string) { r.write("kept/new", strings.Repeat("x", 200), 0o644) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRepository(t)
-			outside := t.TempDir()
-			for _, path := range []string{"new", "a"} {
-				if err := os.WriteFile(filepath.Join(outside, path), []byte(secret), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			r.write(".gitignore", "*.o\n", 0o644)
-			r.write("kept/a", "a\n", 0o644)
-			r.recorded(false)
-			x := r.load()
-			r.write("kept/a", "changed\n", 0o644)
-			r.write("kept/new", "new\n", 0o644)
-			r.write("fresh/new", "fresh\n", 0o644)
-			asked := 0
-			tree, reason := r.update(x, func(o *index.Options) {
-				ignored := o.Ignored
-				o.MaxFile = 100
-				o.Ignored = func(ctx context.Context, paths []string) ([]string, error) {
-					if asked++; asked == 1 {
-						defer swap(r, outside)
-					}
-					return ignored(ctx, paths)
-				}
+		for when, before := range map[string]bool{"before git is asked": true, "after that": false} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				replaceDuringTheLook(t, before, swap)
 			})
-			if asked == 0 {
-				t.Fatal("nothing was asked during the look")
+		}
+	}
+}
+
+// replaceDuringTheLook changes a folder while an index looks at it, before git is asked what is
+// ignored or after that.
+func replaceDuringTheLook(t *testing.T, before bool, swap func(r *repository, outside string)) {
+	const secret = "what is outside\n"
+	r := newRepository(t)
+	outside := t.TempDir()
+	for _, path := range []string{"new", "a"} {
+		if err := os.WriteFile(filepath.Join(outside, path), []byte(secret), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write(".gitignore", "*.o\n", 0o644)
+	r.write("kept/a", "a\n", 0o644)
+	r.recorded(false)
+	x := r.load()
+	r.write("kept/a", "changed\n", 0o644)
+	r.write("kept/new", "new\n", 0o644)
+	r.write("fresh/new", "fresh\n", 0o644)
+	asked := 0
+	tree, reason := r.update(x, func(o *index.Options) {
+		ignored := o.Ignored
+		o.MaxFile = 100
+		o.Ignored = func(ctx context.Context, paths []string) ([]string, error) {
+			if asked++; asked == 1 && before {
+				swap(r, outside)
+			} else if asked == 1 {
+				defer swap(r, outside)
 			}
-			for _, o := range r.stored {
-				if bytes.Contains(o.Data, []byte("outside")) && o.Type == "blob" && !bytes.HasPrefix(o.Data, []byte(outside)) {
-					t.Errorf("%q was read", o.Data)
-				}
-			}
-			if reason == "" { // a link is recorded as a link
-				if want := r.recorded(false); tree.Hash != want {
-					t.Errorf("the index found %s, git %s:\n%s", tree.Hash, want, r.difference(tree.Hash, want))
-				}
-			} else if reason != index.ReasonUnreadable {
-				t.Errorf("the reason is %q", reason)
-			}
-		})
+			return ignored(ctx, paths)
+		}
+	})
+	if asked == 0 {
+		t.Fatal("nothing was asked during the look")
+	}
+	for _, o := range r.stored {
+		if bytes.Contains(o.Data, []byte("outside")) && o.Type == "blob" && !bytes.HasPrefix(o.Data, []byte(outside)) {
+			t.Errorf("%q was read", o.Data)
+		}
+	}
+	if reason == "" { // a link is recorded as a link
+		if want := r.recorded(false); tree.Hash != want {
+			t.Errorf("the index found %s, git %s:\n%s", tree.Hash, want, r.difference(tree.Hash, want))
+		}
+	} else if reason != index.ReasonUnreadable {
+		t.Errorf("the reason is %q", reason)
 	}
 }
 

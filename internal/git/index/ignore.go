@@ -3,6 +3,9 @@ package index
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+
+	"pawl/internal/git"
 )
 
 // maxVerdicts bounds how many verdicts about unknown paths are remembered.
@@ -92,6 +95,9 @@ func (l *look) notIgnored(ctx context.Context, paths []candidate) ([]candidate, 
 	}
 	if len(ask) > 0 {
 		ignored, err := l.o.Ignored(ctx, ask)
+		if e, ok := errors.AsType[*git.Error](err); ok && e.Exit > 0 { // a link may have taken the place of a folder
+			return nil, unreadable("", err)
+		}
 		if err != nil {
 			return nil, err
 		}

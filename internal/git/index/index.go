@@ -27,7 +27,9 @@ const (
 	ReasonUnreadable Reason = "unreadable" // or it changed during the look
 	ReasonCollision  Reason = "collision"  // made to have the hash of something else
 	ReasonMissing    Reason = "missing"    // an object is no longer in the store
-	ReasonSystem     Reason = "system"     // folders are not read in this way here
+	ReasonFormat     Reason = "sha256"     // the repository names objects by SHA-256
+	ReasonShared     Reason = "shared"     // it has core.sharedRepository, which says who may read objects
+	ReasonSystem     Reason = "system"     // folders are not read in this way here, or the file system lacks modes or links
 )
 
 // Unsupported is the error that an update is left to git.

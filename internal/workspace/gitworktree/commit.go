@@ -191,7 +191,7 @@ func (s *Workspaces) writeCommit(ctx context.Context, author pawl.Identity, tree
 		repo = repo.By(author.Name, author.Email)
 	}
 	object, ok, err := repo.NewCommit(tree, parents, text, at)
-	if err != nil || !ok || !s.direct {
+	if err != nil || !ok || s.byGit != "" {
 		return repo.WriteCommit(ctx, tree, parents, text, at)
 	}
 	return object.Hash, explain("store a commit", s.storeObject(object))

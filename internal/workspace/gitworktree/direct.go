@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,20 +31,29 @@ type memory struct {
 	trees  map[string][]git.Entry
 }
 
-// canRecord reports whether the repository is one that package index knows how to treat.
-func (s *Workspaces) canRecord() bool {
+// leavesToGit returns why git has to record all worktrees of the repository; empty if package
+// index knows how to treat it.
+func (s *Workspaces) leavesToGit() index.Reason {
 	config := strings.ToLower(readPlain(filepath.Join(s.engine.Dir, "config")))
-	if !strings.Contains(config, "filemode = true") || strings.Contains(config, "symlinks = false") || strings.Contains(config, "objectformat") {
-		return false
+	isSet := func(key string) bool {
+		return slices.ContainsFunc(s.engine.Config, func(c git.Setting) bool { return c.Key == key })
 	}
-	return len(s.engine.Config) == 0 // which says how to share objects, and which names are the same
+	switch {
+	case strings.Contains(config, "objectformat"):
+		return index.ReasonFormat
+	case isSet("core.sharedRepository"):
+		return index.ReasonShared
+	case !strings.Contains(config, "filemode = true"), strings.Contains(config, "symlinks = false"), len(s.engine.Config) > 0:
+		return index.ReasonSystem
+	}
+	return ""
 }
 
 // recordDirectly records the worktree in this process, with .pawl/tasks as well if all is
 // set. If only is not empty, nothing else than this path has changed since the last call.
 func (w *worktree) recordDirectly(ctx context.Context, all bool, only string) (r, full record, err error) {
-	if !w.s.direct {
-		return r, full, &index.Unsupported{Reason: index.ReasonSystem}
+	if w.s.byGit != "" {
+		return r, full, &index.Unsupported{Reason: w.s.byGit}
 	}
 	m, err := w.recall()
 	if err != nil {

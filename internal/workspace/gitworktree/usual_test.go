@@ -289,3 +289,26 @@ func TestForeignRefs(t *testing.T) {
 	}
 	r.git(t, "fsck", "--strict", "--no-dangling")
 }
+
+// The counter names what is special about a repository whose worktrees git records.
+func TestRecordingsNameTheRepository(t *testing.T) {
+	for why, turn := range map[index.Reason]func(r *repository){
+		index.ReasonFormat: func(r *repository) {
+			*r = *newRepository(t, map[string]string{"README": "A project.\n"}, "--object-format=sha256")
+		},
+		index.ReasonShared: func(r *repository) { r.git(t, "config", "core.sharedRepository", "group") },
+	} {
+		t.Run(string(why), func(t *testing.T) {
+			r := newRepository(t, map[string]string{"README": "A project.\n"})
+			turn(r)
+			f := r.fixture(t)
+			w := f.Workspaces.(*gitworktree.Workspaces)
+			dir := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Dir
+			workspacetest.MustWrite(t, dir, "lib/a", "1\n")
+			workspacetest.MustTree(t, f, runName)
+			if got := w.Recordings(); got.Here != 0 || len(got.ByGit) != 1 || got.ByGit[why] == 0 {
+				t.Errorf("the recordings are %+v, want all by git because of %s", got, why)
+			}
+		})
+	}
+}

@@ -66,7 +66,7 @@ type Workspaces struct {
 	user     git.Repo      // the user's repository: refs
 	engine   git.Repo      // our own: everything else
 	resident *git.Resident // the user's: refs and all objects
-	direct   bool          // worktrees are recorded in this process where that is possible
+	byGit    index.Reason  // why git records all worktrees; empty if that is not necessary
 
 	stores *stores // what commands see
 
@@ -142,7 +142,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 			return nil, explain("prepare "+state, err)
 		}
 	}
-	s.direct = !o.ByGit && s.canRecord()
+	if s.byGit = s.leavesToGit(); o.ByGit {
+		s.byGit = index.ReasonSystem
+	}
 	return s, nil
 }
 
