@@ -133,6 +133,13 @@ func TestLocatorAsksGitAgain(t *testing.T) {
 		"its files are elsewhere in this worktree's configuration": func(t *testing.T, root string) {
 			mustGit(t, root, "config", "--file", filepath.Join(root, ".git", "config.worktree"), "core.worktree", filepath.Dir(root))
 		},
+		"its folder has another name": func(t *testing.T, root string) {
+			for _, step := range []error{os.Rename(root, root+"2"), os.Symlink(root+"2", root)} {
+				if step != nil {
+					t.Fatal(step)
+				}
+			}
+		},
 		"its configuration is gone": func(t *testing.T, root string) {
 			if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
 				t.Fatal(err)
@@ -165,5 +172,44 @@ func TestLocatorAsksGitAgain(t *testing.T) {
 				t.Errorf("it is still taken for %+v", repo)
 			}
 		})
+	}
+}
+
+// Where files do not show for certain which repository git finds, git is asked each time.
+func TestLocatorAsksGitEachTime(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(top, "project")
+	mustGit(t, top, "init", "-q", root)
+	mustGit(t, root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "Start")
+	worktree := filepath.Join(top, "worktree")
+	mustGit(t, root, "worktree", "add", "-q", worktree)
+
+	above := filepath.Join(top, "above", "inner") // its files begin one folder above
+	mustGit(t, top, "init", "-q", above)
+	mustGit(t, above, "config", "core.worktree", "../..")
+	linked := filepath.Join(top, "linked")
+	broken := filepath.Join(root, "broken") // has a .git that git passes over
+	for _, err := range []error{
+		os.Mkdir(linked, 0o755), os.Symlink(filepath.Join(root, ".git"), filepath.Join(linked, ".git")),
+		os.MkdirAll(filepath.Join(broken, ".git"), 0o755), os.WriteFile(filepath.Join(broken, ".git", "config"), nil, 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	for _, test := range []struct{ dir, root string }{
+		{worktree, worktree}, {above, filepath.Dir(above)}, {linked, linked}, {broken, root}, {".", root},
+	} {
+		var l locator
+		for range 2 {
+			repo, err := l.find(t.Context(), test.dir)
+			if _, known := l.remembered(test.dir); err != nil || repo.Root != test.root || known {
+				t.Errorf("%s: found %+v, %v, and it is remembered: %v; want %s", test.dir, repo, err, known, test.root)
+			}
+		}
 	}
 }
