@@ -52,8 +52,8 @@ type Whole struct {
 	Origin  pawl.RecipeOrigin // as of [Origin]
 }
 
-// LoadWhole is [Load], [Prompts] and [Origin] with each file read once. If the recipe can be read and
-// its templates cannot, the answer has the recipe beside the error.
+// LoadWhole is [Load], [Prompts] and [Origin] with each file read once. The built-in recipes are read once where
+// no folder of dirs exists.
 func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
 	l := newLoader(dirs)
 	if kept := wholeBuiltins()[name]; kept != nil && !slices.ContainsFunc(l.dirs[:len(l.dirs)-1], mayExist) {
@@ -97,11 +97,11 @@ func (l *loader) whole(name, prefix string) (Whole, error) {
 	if err != nil {
 		return Whole{}, err
 	}
-	out := Whole{Recipe: r.recipe}
-	if out.Prompts, err = l.prompts(name, r); err == nil {
-		out.Origin = origin()
+	prompts, err := l.prompts(name, r)
+	if err != nil {
+		return Whole{}, err
 	}
-	return out, err
+	return Whole{Recipe: r.recipe, Prompts: prompts, Origin: origin()}, nil
 }
 
 // Origin says what the recipe of this name is made of: which files of dirs, recipes and templates,
