@@ -696,9 +696,6 @@ func (h *holder) enclose(limits *pawl.RoomLimits) {
 		}
 		err = errors.Join(err, group.Close())
 	}
-	if errors.Is(err, unix.ESRCH) { // it has ended, which is what those learn who ask it for something
-		return
-	}
 	h.groupErr = pawl.Errorf(pawl.CodeUnavailable, "%w", err)
 	_ = h.cmd.Process.Kill()
 }
