@@ -108,7 +108,7 @@ func TestLoadedConfigsOfAFreshFile(t *testing.T) {
 	h.write(addressed("two.example"))
 	h.has(l, h.environ, "https://two.example", false)
 
-	// That it claims to be old means nothing, and one that claims to be of tomorrow can be written then.
+	// Its time of modification can be set to anything.
 	h.date(time.Now().Add(-time.Hour))
 	h.has(l, h.environ, "https://two.example", false)
 	l.now = later

@@ -114,8 +114,8 @@ func (p place) same(q place) bool {
 	return p.root == q.root && os.SameFile(p.dir, q.dir) && p.config == q.config
 }
 
-// locate finds the repository of a folder without looking at what is in it, with whatever git there is:
-// who goes on to use it checks its version.
+// locate finds the repository of a folder without looking at what is in it. It does not check git's version;
+// callers that go on to use git do.
 func locate(ctx context.Context, dir string) (pawl.Repository, error) {
 	command, err := git.Look()
 	if err != nil {

@@ -64,7 +64,7 @@ func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
 	return l.whole(name, prefix)
 }
 
-// mayExist reports whether a folder may have files: it exists, or whether it does cannot be told.
+// mayExist reports whether a folder exists. It is also true if that cannot be found out.
 func mayExist(dir fs.FS) bool {
 	_, err := fs.Stat(dir, ".")
 	return !errors.Is(err, fs.ErrNotExist)
@@ -122,7 +122,7 @@ func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
 	return origin(), nil
 }
 
-// origin notes from now on which files are used, and returns a function that tells.
+// origin records which files are used from now on, and returns a function that reports them.
 func (l *loader) origin(name, prefix string) func() pawl.RecipeOrigin {
 	out := pawl.RecipeOrigin{Name: name}
 	own := map[string]bool{}

@@ -70,7 +70,7 @@ func TestLoadWholeOwn(t *testing.T) {
 	}
 }
 
-// Where it cannot be told whether the repository has recipes, none is taken for the built-in one.
+// If it cannot be found out whether the repository has recipes, the built-in one is not used.
 func TestLoadWholeUncertain(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, ".pawl"), nil, 0o644); err != nil {

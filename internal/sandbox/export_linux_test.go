@@ -6,8 +6,8 @@ import (
 	"pawl/internal/sandbox/cgroup"
 )
 
-// TakeNextGroup makes the control group that the next holder would have, so that this holder gets none. It is
-// nil where there are no groups.
+// TakeNextGroup makes the control group that the next holder would have, so that making it fails then. It
+// returns nil where there are no groups.
 func (b *Box) TakeNextGroup() (*cgroup.Group, error) {
 	if b.groups == nil {
 		return nil, nil

@@ -25,8 +25,8 @@ func mustGroups(tb testing.TB) *Box {
 	return box
 }
 
-// Whoever asks a room for something after its holder was ended for want of a control group learns why. It is
-// said once, and then another holder is started.
+// The next use of a room whose holder was ended because it had no control group fails and says why. The one
+// after that starts another holder.
 func TestOpenAfterAHolderWithoutAGroup(t *testing.T) {
 	r := &heldRoom{box: mustGroups(t), d: &room.Description{Name: "room"}}
 	defer r.Close()
@@ -66,7 +66,7 @@ func TestStartAwaitsTheGroup(t *testing.T) {
 	}
 }
 
-// With a room ends its control group.
+// A room's control group is removed when the room is closed.
 func TestCloseRemovesTheGroup(t *testing.T) {
 	box := mustGroups(t)
 	r := &heldRoom{box: box, d: &room.Description{Name: "room"}}
@@ -89,8 +89,7 @@ func TestCloseRemovesTheGroup(t *testing.T) {
 	}
 }
 
-// That a holder has ended, for whatever reason, is no trouble with its control group as long as nobody has waited
-// for it.
+// A holder that has ended can be put into its control group as long as nobody has waited for it.
 func TestEncloseOneThatHasEnded(t *testing.T) {
 	h := &holder{box: mustGroups(t), cmd: exec.Command("/bin/true"), enclosed: make(chan struct{})}
 	if err := h.cmd.Start(); err != nil {

@@ -199,8 +199,7 @@ func TestJoinedProgramIsInTheGroup(t *testing.T) {
 	}
 }
 
-// A room whose control group cannot be made says so, whether it notices that before its files are there or
-// afterwards, and the next attempt is a new one.
+// A room whose control group cannot be made says so, and the next attempt starts anew.
 func TestRoomsWithoutTheirGroup(t *testing.T) {
 	for name, open := range map[string]func(j *joint) error{
 		"joined": func(j *joint) (err error) {
