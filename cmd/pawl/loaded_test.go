@@ -34,6 +34,14 @@ func (h home) write(text string) {
 	}
 }
 
+// date sets the time at which the file says that it was written.
+func (h home) date(at time.Time) {
+	h.Helper()
+	if err := os.Chtimes(h.file, at, at); err != nil {
+		h.Fatal(err)
+	}
+}
+
 func addressed(host string) string {
 	return "providers:\n  openai:\n    base_url: https://" + host + "\n"
 }
@@ -70,9 +78,7 @@ func TestLoadedConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(addressed("two.example"))
-	if err := os.Chtimes(h.file, before.ModTime(), before.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	h.date(before.ModTime())
 	h.has(l, h.environ, "https://two.example", true)
 
 	target := h.file + ".other"
@@ -101,6 +107,41 @@ func TestLoadedConfigsOfAFreshFile(t *testing.T) {
 	h.has(l, h.environ, "https://one.example", false)
 	h.write(addressed("two.example"))
 	h.has(l, h.environ, "https://two.example", false)
+
+	// Its time of modification can be set to anything.
+	h.date(time.Now().Add(-time.Hour))
+	h.has(l, h.environ, "https://two.example", false)
+	l.now = later
+	h.date(later().Add(time.Hour))
+	h.has(l, h.environ, "https://two.example", false)
+}
+
+// Two files that were written together differ in nothing but their content: a link to one of them may become a
+// link to the other.
+func TestLoadedConfigsOfTwoFiles(t *testing.T) {
+	h := newHome(t)
+	l := &loadedConfigs{now: later}
+	one, two := h.file+".one", h.file+".two"
+	write := func(file, host string) fileState {
+		if err := os.WriteFile(file, []byte(addressed(host)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := stateOf(file)
+		s.inode = 0
+		return s
+	}
+	for tries := 1; write(one, "one.example") != write(two, "two.example"); tries++ {
+		if tries == 1000 {
+			t.Skip("the file system gives no two files the same time")
+		}
+	}
+	for _, to := range []string{one, two, one} {
+		_ = os.Remove(h.file) // there is none at first
+		if err := os.Symlink(to, h.file); err != nil {
+			t.Fatal(err)
+		}
+		h.has(l, h.environ, "https://"+filepath.Ext(to)[1:]+".example", true)
+	}
 }
 
 // A mistake in the file is told each time until it is corrected.
@@ -115,6 +156,9 @@ func TestLoadedConfigsOfAMistake(t *testing.T) {
 	}
 	h.write(addressed("one.example"))
 	h.has(l, h.environ, "https://one.example", true)
+	if _, err := l.get([]string{"XDG_CONFIG_HOME=" + h.file}); pawl.CodeOf(err) != pawl.CodeInvalid {
+		t.Errorf("below a file the error is %v", err)
+	}
 	if err := os.Chmod(filepath.Dir(h.file), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateOf returns the state of a file, before whoever calls it reads the file. It is not known if the file
+// stateOf returns the state of a file. Call it before reading the file. The state is not known if the file
 // cannot be looked at.
 func stateOf(name string) (s fileState, known bool) {
 	var st unix.Stat_t

@@ -98,3 +98,118 @@ func TestInspectLooksIntoNoOtherRepository(t *testing.T) {
 		t.Errorf("of the project's own, which has no commit, the error is %v, and git has looked %d times", err, looked)
 	}
 }
+
+// mustGit runs git in a folder.
+func mustGit(tb testing.TB, dir string, args ...string) {
+	tb.Helper()
+	if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+		tb.Fatalf("git %v: %v: %s", args, err, out)
+	}
+}
+
+// A repository that was found is looked up again when something has changed by which git finds another one or finds
+// it otherwise.
+func TestLocatorAsksGitAgain(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, root string){
+		"a folder has become a link into another repository": func(t *testing.T, root string) {
+			other := filepath.Join(filepath.Dir(root), "other")
+			mustGit(t, filepath.Dir(root), "init", "-q", other)
+			if err := os.MkdirAll(filepath.Join(other, "sub", "b"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(filepath.Join(root, "a")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(filepath.Join(other, "sub"), filepath.Join(root, "a")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a folder has become a bare repository": func(t *testing.T, root string) {
+			mustGit(t, root, "init", "-q", "--bare", filepath.Join(root, "a"))
+		},
+		"the repository has become bare": func(t *testing.T, root string) {
+			mustGit(t, root, "config", "core.bare", "true")
+		},
+		"its files are elsewhere in this worktree's configuration": func(t *testing.T, root string) {
+			mustGit(t, root, "config", "--file", filepath.Join(root, ".git", "config.worktree"), "core.worktree", filepath.Dir(root))
+		},
+		"its folder has another name": func(t *testing.T, root string) {
+			for _, step := range []error{os.Rename(root, root+"2"), os.Symlink(root+"2", root)} {
+				if step != nil {
+					t.Fatal(step)
+				}
+			}
+		},
+		"its configuration is gone": func(t *testing.T, root string) {
+			if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"its files are elsewhere": func(t *testing.T, root string) {
+			mustGit(t, root, "config", "core.worktree", filepath.Dir(root))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := filepath.Join(top, "project")
+			deep := filepath.Join(root, "a", "b")
+			mustGit(t, top, "init", "-q", root)
+			if err := os.MkdirAll(deep, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			l := locator{}
+			if _, err := l.find(t.Context(), deep); err != nil {
+				t.Fatal(err)
+			}
+			if _, known := l.remembered(deep); !known {
+				t.Fatal("the repository is not remembered")
+			}
+			change(t, root)
+			if repo, known := l.remembered(deep); known {
+				t.Errorf("it is still taken for %+v", repo)
+			}
+		})
+	}
+}
+
+// Where files do not show for certain which repository git finds, git is asked each time.
+func TestLocatorAsksGitEachTime(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(top, "project")
+	mustGit(t, top, "init", "-q", root)
+	mustGit(t, root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "Start")
+	worktree := filepath.Join(top, "worktree")
+	mustGit(t, root, "worktree", "add", "-q", worktree)
+
+	above := filepath.Join(top, "above", "inner") // its files begin one folder above
+	mustGit(t, top, "init", "-q", above)
+	mustGit(t, above, "config", "core.worktree", "../..")
+	linked := filepath.Join(top, "linked")
+	broken := filepath.Join(root, "broken") // has a .git that git passes over
+	for _, err := range []error{
+		os.Mkdir(linked, 0o755), os.Symlink(filepath.Join(root, ".git"), filepath.Join(linked, ".git")),
+		os.MkdirAll(filepath.Join(broken, ".git"), 0o755), os.WriteFile(filepath.Join(broken, ".git", "config"), nil, 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	for _, test := range []struct{ dir, root string }{
+		{worktree, worktree}, {above, filepath.Dir(above)}, {linked, linked}, {broken, root}, {".", root},
+	} {
+		var l locator
+		for range 2 {
+			repo, err := l.find(t.Context(), test.dir)
+			if _, known := l.remembered(test.dir); err != nil || repo.Root != test.root || known {
+				t.Errorf("%s: found %+v, %v, and it is remembered: %v; want %s", test.dir, repo, err, known, test.root)
+			}
+		}
+	}
+}

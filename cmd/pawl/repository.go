@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,36 +27,32 @@ type locator struct {
 	known map[string]located // by folder
 }
 
-// located is a repository as it was when git found it.
+// located is a repository that git found, and where files showed it then.
 type located struct {
-	repo pawl.Repository
-	dir  os.FileInfo // of its root's .git
+	repo  pawl.Repository
+	place place
 }
 
 // maxLocated is how many folders a locator remembers.
 const maxLocated = 100
 
-// find is [repositoryAt] without git, as long as the repository is where git found it and no other one is
-// between it and the folder.
+// find returns what [repositoryAt] returns. It does not ask git while files show the repository where git
+// found it.
 func (l *locator) find(ctx context.Context, dir string) (pawl.Repository, error) {
 	if repo, ok := l.remembered(dir); ok {
 		return repo, nil
 	}
+	place, certain := placeOf(dir) // before git looks, as it may change meanwhile
 	repo, err := repositoryAt(ctx, dir)
-	if err != nil {
+	if err != nil || !certain || repo.Root != place.root || repo.GitDir != filepath.Join(place.root, ".git") {
 		return repo, err
-	}
-	at := filepath.Join(repo.Root, ".git")
-	info, err := os.Lstat(at)
-	if err != nil || !info.IsDir() || repo.GitDir != at || !filepath.IsAbs(dir) {
-		return repo, nil //nolint:nilerr // a worktree of the user's or a bare repository: git is asked again
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil || len(l.known) >= maxLocated {
 		l.known = map[string]located{}
 	}
-	l.known[dir] = located{repo, info}
+	l.known[dir] = located{repo, place}
 	return repo, nil
 }
 
@@ -62,24 +61,61 @@ func (l *locator) remembered(dir string) (pawl.Repository, bool) {
 	l.mu.Lock()
 	known, ok := l.known[dir]
 	l.mu.Unlock()
-	return known.repo, ok && known.stands(dir)
+	if !ok {
+		return pawl.Repository{}, false
+	}
+	place, certain := placeOf(dir)
+	return known.repo, certain && place.same(known.place)
 }
 
-// stands reports whether git would find the same again from a folder.
-func (l located) stands(dir string) bool {
-	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+// place is where files show the repository of a folder.
+type place struct {
+	root   string            // the folder that has .git
+	dir    os.FileInfo       // of .git
+	config [sha256.Size]byte // of the repository's configuration, which may say that its files are elsewhere
+}
+
+// placeOf returns the place of a folder's repository. It is not certain if git may find another repository
+// or find it otherwise: .git is a file, or a folder in between looks like a bare repository.
+func placeOf(dir string) (p place, certain bool) {
+	at, err := filepath.EvalSymlinks(dir) // as git does: a folder may have become a link into another repository
+	if err != nil || !filepath.IsAbs(dir) {
+		return place{}, false
+	}
+	for {
 		info, err := os.Lstat(filepath.Join(at, ".git"))
-		if at == l.repo.Root {
-			return err == nil && os.SameFile(info, l.dir)
+		if err == nil {
+			config, err := configOf(filepath.Join(at, ".git"))
+			return place{at, info, config}, err == nil && info.IsDir()
 		}
-		if err == nil || at == filepath.Dir(at) {
-			return false
+		_, bare := os.Lstat(filepath.Join(at, "HEAD"))
+		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(bare, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return place{}, false
 		}
+		at = filepath.Dir(at)
 	}
 }
 
-// locate finds the repository of a folder without looking at what is in it, with whatever git there is:
-// who goes on to use it checks its version.
+// configOf returns a hash of the files in a git folder that say whether the repository is bare and where its
+// files are.
+func configOf(gitDir string) (hash [sha256.Size]byte, err error) {
+	config, err := os.ReadFile(filepath.Join(gitDir, "config"))
+	if err != nil {
+		return hash, err
+	}
+	more, err := os.ReadFile(filepath.Join(gitDir, "config.worktree"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return hash, err
+	}
+	return sha256.Sum256(slices.Concat(config, []byte{0}, more)), nil
+}
+
+func (p place) same(q place) bool {
+	return p.root == q.root && os.SameFile(p.dir, q.dir) && p.config == q.config
+}
+
+// locate finds the repository of a folder without looking at what is in it. It does not check git's version;
+// callers that go on to use git do.
 func locate(ctx context.Context, dir string) (pawl.Repository, error) {
 	command, err := git.Look()
 	if err != nil {

@@ -153,8 +153,8 @@ var knownDelegates = sync.OnceValue(func() []Delegate {
 	return out
 })
 
-// ReadTables reads the tables that the first [Load] of a process reads otherwise. It may be called beside
-// anything.
+// ReadTables reads the tables that the first [Load] of a process reads otherwise. It may be
+// called concurrently with anything.
 func ReadTables() {
 	knownDelegates()
 	settingVariables()

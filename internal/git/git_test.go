@@ -98,6 +98,22 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
+	t.Run("another in its place", func(t *testing.T) {
+		dir := t.TempDir()
+		t.Setenv("PATH", dir)
+		for _, version := range []string{"2.40", "2.38", "2.41"} { // the same size, maybe at the same time
+			program := filepath.Join(dir, "git")
+			script := "#!/bin/sh\necho git version " + version + "\n"
+			if err := errors.Join(os.WriteFile(program+".new", []byte(script), 0o755), os.Rename(program+".new", program)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if _, err := git.Find(t.Context()); (err == nil) != (version != "2.38") {
+					t.Errorf("%s: error is %v", version, err)
+				}
+			}
+		}
+	})
 	t.Run("nothing", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		if _, err := git.Find(context.Background()); pawl.CodeOf(err) != pawl.CodeUnavailable {

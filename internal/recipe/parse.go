@@ -52,8 +52,8 @@ type Whole struct {
 	Origin  pawl.RecipeOrigin // as of [Origin]
 }
 
-// LoadWhole is [Load], [Prompts] and [Origin] with each file read once. If the recipe can be read and
-// its templates cannot, the answer has the recipe beside the error.
+// LoadWhole is [Load], [Prompts] and [Origin] with each file read once. The built-in recipes are read once where
+// no folder of dirs exists.
 func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
 	l := newLoader(dirs)
 	if kept := wholeBuiltins()[name]; kept != nil && !slices.ContainsFunc(l.dirs[:len(l.dirs)-1], mayExist) {
@@ -64,7 +64,7 @@ func LoadWhole(name, prefix string, dirs ...fs.FS) (Whole, error) {
 	return l.whole(name, prefix)
 }
 
-// mayExist reports whether a folder may have files: it exists, or whether it does cannot be told.
+// mayExist reports whether a folder exists. It is also true if that cannot be found out.
 func mayExist(dir fs.FS) bool {
 	_, err := fs.Stat(dir, ".")
 	return !errors.Is(err, fs.ErrNotExist)
@@ -97,11 +97,11 @@ func (l *loader) whole(name, prefix string) (Whole, error) {
 	if err != nil {
 		return Whole{}, err
 	}
-	out := Whole{Recipe: r.recipe}
-	if out.Prompts, err = l.prompts(name, r); err == nil {
-		out.Origin = origin()
+	prompts, err := l.prompts(name, r)
+	if err != nil {
+		return Whole{}, err
 	}
-	return out, err
+	return Whole{Recipe: r.recipe, Prompts: prompts, Origin: origin()}, nil
 }
 
 // Origin says what the recipe of this name is made of: which files of dirs, recipes and templates,
@@ -122,7 +122,7 @@ func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
 	return origin(), nil
 }
 
-// origin notes from now on which files are used, and returns a function that tells.
+// origin records which files are used from now on, and returns a function that reports them.
 func (l *loader) origin(name, prefix string) func() pawl.RecipeOrigin {
 	out := pawl.RecipeOrigin{Name: name}
 	own := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"pawl"
 	"pawl/internal/recipe"
 )
 
@@ -66,5 +67,20 @@ func TestLoadWholeOwn(t *testing.T) {
 		if got, err := recipe.LoadWhole("pawl", "p/", own); err != nil || !reflect.DeepEqual(got, builtin) {
 			t.Errorf("without %s: %v, and its files are %q", file, err, got.Origin.Files)
 		}
+	}
+}
+
+// If it cannot be found out whether the repository has recipes, the built-in one is not used.
+func TestLoadWholeUncertain(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, ".pawl"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	own, err := fs.Sub(os.DirFS(root), ".pawl/recipes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := recipe.LoadWhole("pawl", "p/", own); pawl.CodeOf(err) != pawl.CodeInvalid {
+		t.Errorf("the recipe is %q, and the error is %v", got.Recipe.Name, err)
 	}
 }

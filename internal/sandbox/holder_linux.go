@@ -166,8 +166,12 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 		return nil, pawl.Errorf(pawl.CodeState, "the room %s is closed", r.d.Name)
 	}
 	if r.holder != nil && !r.holder.alive() {
+		_, err := r.holder.enclosure()
 		r.holder.close()
 		r.holder = nil
+		if err != nil { // which is why it ended
+			return nil, r.refused(err)
+		}
 	}
 	furnished = furnished || r.d.Joined == nil
 	if r.disk == nil && furnished {
@@ -186,13 +190,18 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 		}
 	}
 	if err != nil {
-		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the room %s: %w", r.d.Name, err)
+		return nil, r.refused(err)
 	}
 	r.holder.furnished = r.holder.furnished || furnished
 	if r.holder.disk == nil { // or commands that run are reading it
 		r.holder.disk = r.disk
 	}
 	return r.holder, nil
+}
+
+// refused is the error of a room that could not be opened.
+func (r *heldRoom) refused(err error) error {
+	return pawl.Errorf(pawl.CodeUnavailable, "open the room %s: %w", r.d.Name, err)
 }
 
 // composition is a room as its holder puts it together.
@@ -303,8 +312,12 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits,
 	select {
 	case answer, ok := <-ready:
 		switch {
-		case !ok || answer.Error != "":
+		case answer.Error != "":
 			err = errors.New(answer.Error)
+		case !ok: // perhaps because it could not be put into a control group
+			if _, err = h.enclosure(); err == nil {
+				err = gone()
+			}
 		case limits != nil:
 			_, err = h.enclosure()
 		}
@@ -683,7 +696,7 @@ func (h *holder) enclose(limits *pawl.RoomLimits) {
 		}
 		err = errors.Join(err, group.Close())
 	}
-	h.groupErr = err
+	h.groupErr = pawl.Errorf(pawl.CodeUnavailable, "%w", err)
 	_ = h.cmd.Process.Kill()
 }
 

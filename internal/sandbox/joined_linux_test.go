@@ -199,6 +199,49 @@ func TestJoinedProgramIsInTheGroup(t *testing.T) {
 	}
 }
 
+// A room whose control group cannot be made says so, and the next attempt starts anew.
+func TestRoomsWithoutTheirGroup(t *testing.T) {
+	for name, open := range map[string]func(j *joint) error{
+		"joined": func(j *joint) (err error) {
+			for err == nil { // until the holder has ended
+				_, err = j.Reach()
+			}
+			return err
+		},
+		"program": func(j *joint) error {
+			_, err := j.run(t.Context(), "true", "")
+			return err
+		},
+		"whole": func(j *joint) error {
+			_, err := MustAgent(t, j.Rooms, j.dir).Run(t.Context(), pawl.Command{Shell: "true"})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 5 {
+				box := MustConfined(t)
+				j := mustJoinIn(t, box, MustEstate(t, box))
+				taken, err := box.TakeNextGroup()
+				if taken == nil || err != nil {
+					t.Skipf("there are no control groups: %v", err)
+				}
+				if err := open(j); pawl.CodeOf(err) != pawl.CodeUnavailable || !strings.Contains(err.Error(), "make control group room-") {
+					t.Errorf("error is %v", err)
+				}
+				if err := taken.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if out, err := j.run(t.Context(), "cat below", ""); out != "below\n" || err != nil {
+					t.Errorf("afterwards a program of ours says %q, %v", out, err)
+				}
+				if err := j.Part(j.folder); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // onWrite does something when the first bytes are written to it.
 type onWrite struct {
 	said bytes.Buffer

@@ -159,16 +159,14 @@ func (s *starting) choose(context.Context) (err error) {
 			WithHint("name another recipe, or merge a run's work with pawl merge RUN")
 	}
 	whole, err := recipe.LoadWhole(name, recipeFolder+"/", own...)
-	if s.spec.Recipe = whole.Recipe; err != nil && whole.Recipe.Name == "" {
+	if err != nil {
 		if e, ok := errors.AsType[*pawl.Error](err); ok && s.req.Recipe != "" {
 			return e.WithField("recipe")
 		}
 		return err
 	}
+	s.spec.Recipe = whole.Recipe
 	if err := s.config.Apply(&s.spec.Recipe); err != nil {
-		return err
-	}
-	if err != nil {
 		return err
 	}
 	s.spec.Settings.Evidence = s.spec.Settings.Evidence.Stricter(s.spec.Recipe.Evidence)

@@ -200,6 +200,8 @@ func TestRefuses(t *testing.T) {
 	w.refused(flags(pawl.StartFlags{Budget: quantity("a"), MaxTokens: quantity("b")}), pawl.CodeInvalid, "", "--budget", "--max-tokens")
 	w.refused(pawl.StartRequest{Goal: "x", Recipe: "nope"}, pawl.CodeNotFound, "recipe", "there is no recipe nope")
 	w.refused(pawl.StartRequest{Goal: "x", Recipe: "../up"}, pawl.CodeInvalid, "recipe", "../up")
+	w.write(".pawl/recipes/lost.yaml", "extends: taskloop\nkinds:\n  task:\n    gates:\n      - {name: quality, review: {role: r, prompt: lost.md, tier: 1, output: verdict}}\n")
+	w.refused(pawl.StartRequest{Goal: "x", Recipe: "lost"}, pawl.CodeInvalid, "recipe", "lost/lost.md does not exist")
 	w.refused(pawl.StartRequest{Goal: "x", Task: "007-nobody"}, pawl.CodeNotFound, "task", "007-nobody")
 	w.refused(pawl.StartRequest{Goal: "x", Tasks: pawl.JSON(`{"tasks":7}`)}, pawl.CodeInvalid, "tasks", "tasks")
 	w.refused(pawl.StartRequest{Tasks: pawl.JSON(`[{"id":"a","title":"A"}]`)}, pawl.CodeInvalid, "goal", "what it is about")

@@ -31,8 +31,8 @@ type Inspector struct {
 	Git *git.Command
 	// Files lists the files of a commit; nil means that git is asked.
 	Files func(ctx context.Context, commit string) ([]git.Entry, error)
-	// Known returns the repository of a folder where that is known, which has files then; nil means that
-	// git is asked. Only Root and GitDir count.
+	// Known returns the repository of a folder if it is known and not bare; nil means that git is always
+	// asked. Only Root and GitDir are used.
 	Known func(dir string) (pawl.Repository, bool)
 
 	mu    sync.Mutex

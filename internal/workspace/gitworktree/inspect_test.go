@@ -2,13 +2,17 @@ package gitworktree_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
 
@@ -164,5 +168,98 @@ func TestInspectSaysWhoseRepositoryItIs(t *testing.T) {
 	_, err := r.inspect(t, r.root)
 	if e, ok := err.(*pawl.Error); !ok || !strings.Contains(e.Hint, "safe.directory") {
 		t.Errorf("error is %#v, want a hint about safe.directory", err)
+	}
+}
+
+// inspectAgain inspects with an inspector that has inspected before.
+func (r *repository) inspectAgain(tb testing.TB, s *gitworktree.Inspector) pawl.Repository {
+	tb.Helper()
+	tb.Setenv("HOME", r.home)
+	tb.Setenv("XDG_CONFIG_HOME", "")
+	found, err := s.Inspect(tb.Context(), r.root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+// What an inspector remembers of a commit is said of that commit alone.
+func TestInspectorOfSeveralCommits(t *testing.T) {
+	r := newRepository(t, map[string]string{".gitattributes": "*.png filter=lfs\n"})
+	s := &gitworktree.Inspector{}
+	for range 2 {
+		if found := r.inspectAgain(t, s); len(found.Notes) != 1 || !strings.Contains(found.Notes[0], "lfs") {
+			t.Errorf("found is %+v, want a note about the filter", found)
+		}
+	}
+	r.git(t, "rm", "-q", ".gitattributes")
+	r.git(t, "commit", "-q", "--allow-empty", "-m", "Without images")
+	if found := r.inspectAgain(t, s); len(found.Notes) > 0 {
+		t.Errorf("found is %+v, want no note", found)
+	}
+}
+
+// Where a folder's repository is known, the inspection says the same without looking for it.
+func TestInspectorThatKnows(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	shallow := &repository{root: filepath.Join(filepath.Dir(r.root), "shallow"), home: r.home}
+	r.git(t, "commit", "-q", "--allow-empty", "-m", "Second")
+	r.git(t, "clone", "-q", "--depth=1", "file://"+r.root, shallow.root)
+	for _, r := range []*repository{r, shallow} {
+		command, err := git.Find(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		searched := 0
+		command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
+			if slices.Contains(cmd.Args, "rev-parse") {
+				searched++
+			}
+			return run(cmd)
+		}
+		want := r.inspectAgain(t, &gitworktree.Inspector{Git: command})
+		if searched != 1 {
+			t.Errorf("without knowing, git has searched %d times", searched)
+		}
+		s := &gitworktree.Inspector{Git: command, Known: func(string) (pawl.Repository, bool) { return want, true }}
+		if diff := cmp.Diff(want, r.inspectAgain(t, s)); diff != "" || searched != 1 {
+			t.Errorf("git has searched %d times; (-want +got):\n%s", searched, diff)
+		}
+	}
+}
+
+// A commit that only branches of runs have is not trusted, whether HEAD is on one of them or on none.
+func TestInspectTrustsNoRun(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	r.git(t, "switch", "-q", "-c", "pawl/001-do-it")
+	if found := r.mustInspect(t); !found.Trusted {
+		t.Errorf("the user's branch has the commit too, and found is %+v", found)
+	}
+	r.git(t, "commit", "-q", "--allow-empty", "-m", "By a run")
+	if found := r.mustInspect(t); found.Trusted || found.Branch != "pawl/001-do-it" {
+		t.Errorf("on a run's branch, found is %+v", found)
+	}
+	r.git(t, "switch", "-q", "--detach")
+	if found := r.mustInspect(t); found.Trusted {
+		t.Errorf("on no branch, found is %+v", found)
+	}
+}
+
+// No program is run that a submodule's own configuration names: git would look for changes in it.
+func TestInspectLooksIntoNoSubmodule(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	other := newRepository(t, map[string]string{".gitattributes": "* filter=own\n", "file": "one\n"})
+	r.git(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.root, "lib")
+	r.git(t, "commit", "-q", "-m", "Add a library")
+	trap := newTrap(t)
+	r.gitIn(t, filepath.Join(r.root, "lib"), "config", "filter.own.clean", trap.program)
+	workspacetest.MustWrite(t, r.root, "lib/file", "two\n")
+	if found := r.mustInspect(t); found.Dirty {
+		t.Errorf("found is %+v", found)
+	}
+	trap.wantUnsprung(t, "at the inspection")
+	r.git(t, "status")
+	if _, err := os.Stat(trap.marker); err != nil {
+		t.Errorf("the trap does not work: %v", err)
 	}
 }
