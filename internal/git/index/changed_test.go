@@ -461,7 +461,10 @@ func TestOtherMode(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	r.wantSame(r.load())
+	x := r.load()
+	r.wantSame(x)
+	r.write("a", "a\n", 0o755) // its tree is known by now
+	r.wantSame(x)
 }
 
 // Attributes that the index has are heeded as new ones are, and so are those that it does not have.
