@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -392,6 +393,10 @@ func TestForeignStates(t *testing.T) {
 		"a folder":     func(path string) error { return os.MkdirAll(filepath.Join(path, "in it"), 0o700) },
 		"a large file": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<43)) },
 		"a link":       func(path string) error { return os.Symlink(good, path) },
+		"a name without an end": func(path string) error {
+			data := append(binary.AppendUvarint([]byte{keptVersion}, 1<<40), "001-a"...)
+			return os.WriteFile(path, binary.LittleEndian.AppendUint32(data, keptSum(data)), 0o600)
+		},
 		"a file in place of the folder": func(path string) error {
 			return errors.Join(os.RemoveAll(filepath.Dir(path)), os.WriteFile(filepath.Dir(path), nil, 0o600))
 		},
