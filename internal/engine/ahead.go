@@ -13,25 +13,28 @@ import (
 // folded none.
 type Ahead struct {
 	mu     sync.Mutex
-	states map[pawl.RunID]<-chan *kernel.State // each takes one; nil after an error
+	states map[pawl.RunID]<-chan folded // each has one
 	done   sync.WaitGroup
 	cancel context.CancelFunc
+}
+
+// folded is what came of folding a run.
+type folded struct {
+	state *kernel.State // nil after an error
+	err   error
 }
 
 // FoldAhead begins to fold runs of a log. An engine over the same log adopts them from there if its
 // [Config] says so. End has to be called before the log is closed.
 func FoldAhead(ctx context.Context, log pawl.Log, runs []pawl.RunID) *Ahead {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &Ahead{states: map[pawl.RunID]<-chan *kernel.State{}, cancel: cancel}
+	a := &Ahead{states: map[pawl.RunID]<-chan folded{}, cancel: cancel}
 	for _, run := range runs {
-		state := make(chan *kernel.State, 1)
+		state := make(chan folded, 1)
 		a.states[run] = state
 		a.done.Go(func() {
 			s, err := local.Fold(ctx, log, run)
-			if err != nil {
-				s = nil // whoever adopts the run meets the error
-			}
-			state <- s
+			state <- folded{s, err}
 		})
 	}
 	return a
@@ -49,25 +52,18 @@ func (a *Ahead) End() {
 	clear(a.states)
 }
 
-// take waits for the state of a run, and returns it to the first who asks. It returns nil if there is none.
-func (a *Ahead) take(run pawl.RunID) *kernel.State {
+// take waits for what came of folding a run, and returns it to the first who asks. It is the zero value
+// if the run was not folded.
+func (a *Ahead) take(run pawl.RunID) folded {
 	if a == nil {
-		return nil
+		return folded{}
 	}
 	a.mu.Lock()
 	state := a.states[run]
 	delete(a.states, run)
 	a.mu.Unlock()
 	if state == nil {
-		return nil
+		return folded{}
 	}
 	return <-state
-}
-
-// fold folds a run, from the state that was folded ahead if there is one.
-func (e *Engine) fold(ctx context.Context, run pawl.RunID) (*kernel.State, error) {
-	if s := e.c.Ahead.take(run); s != nil && local.Follow(ctx, e.c.Log, run, s) == nil {
-		return s, nil
-	}
-	return local.Fold(ctx, e.c.Log, run)
 }

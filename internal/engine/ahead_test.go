@@ -2,14 +2,18 @@ package engine_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"iter"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"pawl"
 	"pawl/internal/driver/drivertest"
 	"pawl/internal/engine"
 	"pawl/internal/store/mem"
+	"pawl/internal/store/sqlite"
 )
 
 // whole says of each run whose events have been read from the first one.
@@ -80,5 +84,53 @@ func TestFoldAhead(t *testing.T) {
 		if info := mustWatch(t, after, run); info.Outcome != pawl.OutcomeComplete {
 			t.Errorf("run %s ended %s: %s", run, info.Outcome, info.Reason)
 		}
+	}
+}
+
+// That a run was found damaged while it was folded ahead is told whoever adopts it, although it is quarantined by then.
+func TestFoldAheadOfADamagedRun(t *testing.T) {
+	dir := t.TempDir()
+	mustOpen := func() *sqlite.Log {
+		log, err := sqlite.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}
+	log := mustOpen()
+	world, begun := at(pawl.VerbCallModel)
+	before := engine.New(engineConfig(log, world))
+	run := mustStart(t, before)
+	<-begun
+	before.Close()
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "pawl.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE units SET data = x'00' WHERE id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	log = mustOpen()
+	defer log.Close()
+	watched := whole{log, make(chan pawl.RunID, 64)}
+	ahead := engine.FoldAhead(t.Context(), watched, []pawl.RunID{run})
+	defer ahead.End()
+	<-watched.read
+	c := engineConfig(log, &drivertest.World{})
+	c.Ahead = ahead
+	after := engine.New(c)
+	defer after.Close()
+	if err := after.Adopt(t.Context(), run, nil); pawl.CodeOf(err) != pawl.CodeDamaged || !strings.Contains(err.Error(), "unit 2") {
+		t.Errorf("got %v", err)
+	}
+	if err := after.Adopt(t.Context(), run, nil); err != nil {
+		t.Errorf("a run that is quarantined: %v", err)
 	}
 }

@@ -153,12 +153,21 @@ func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.Setti
 	if err != nil {
 		return err
 	}
-	if e.Driven(run) || info.Status != pawl.StatusRunning && info.Status != pawl.StatusStopping {
+	if e.Driven(run) {
 		return nil
 	}
-	state, err := e.fold(ctx, run)
-	if err != nil {
-		return err
+	ahead := e.c.Ahead.take(run)
+	if ahead.err != nil { // by now the run may be quarantined for it
+		return ahead.err
+	}
+	if info.Status != pawl.StatusRunning && info.Status != pawl.StatusStopping {
+		return nil
+	}
+	state := ahead.state
+	if state == nil || local.Follow(ctx, e.c.Log, run, state) != nil {
+		if state, err = local.Fold(ctx, e.c.Log, run); err != nil {
+			return err
+		}
 	}
 	if may != nil {
 		if err := may(state.Settings); err != nil {
