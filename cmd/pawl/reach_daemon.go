@@ -190,7 +190,7 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 		return nil, pawl.DaemonInfo{}, nil
 	}
 	if last, ok := r.home.LastHolder(); ok && r.absent.replaces(last) {
-		return nil, pawl.DaemonInfo{}, nil
+		return nil, pawl.DaemonInfo{}, r.late(fmt.Sprintf("process %d does not become another program", last.Pid))
 	}
 	r.absent.ends()
 	if err := startDaemon(r.ctx, r.app, r.home, r.program, servecmd.Options{OnDemand: true}); err != nil {
