@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -530,6 +531,9 @@ func processesNamed(folder string) (out []int) {
 // tree as it was.
 func testAgentContinues(t *testing.T, r *agentRun) {
 	cmd := r.begun(t, r.hold(1))
+	if r.agent.name == "claude-code" {
+		r.written(t, ".jsonl", "tool_result")
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -562,6 +566,30 @@ func testAgentContinues(t *testing.T, r *agentRun) {
 		t.Errorf("it continues its session: %t; the iteration begins again: %t", continues, restarts)
 	}
 	r.nothingLeft(t)
+}
+
+// written waits until a file with a text is in the agent's room. Claude Code writes its session some time
+// after it has called its model, and continues what it has written.
+func (r *agentRun) written(t *testing.T, suffix, text string) {
+	t.Helper()
+	for late := time.Now().Add(deadline); ; {
+		found := false
+		_ = filepath.WalkDir(r.home, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, suffix) { // it may be gone again
+				return nil //nolint:nilerr // as above
+			}
+			data, err := os.ReadFile(path)
+			found = found || err == nil && bytes.Contains(data, []byte(text))
+			return nil
+		})
+		if found {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("no file *%s has %q: %s", suffix, text, r.out.String())
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 // failing returns the scenario of a model that answers each call with a failure of this kind. The run must
