@@ -99,21 +99,13 @@ func TestInspectLooksIntoNoOtherRepository(t *testing.T) {
 	}
 }
 
-// mustGit runs git in a folder.
-func mustGit(tb testing.TB, dir string, args ...string) {
-	tb.Helper()
-	if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
-		tb.Fatalf("git %v: %v: %s", args, err, out)
-	}
-}
-
 // A repository that was found is looked up again when something has changed by which git finds another one or finds
 // it otherwise.
 func TestLocatorAsksGitAgain(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, root string){
 		"a folder has become a link into another repository": func(t *testing.T, root string) {
 			other := filepath.Join(filepath.Dir(root), "other")
-			mustGit(t, filepath.Dir(root), "init", "-q", other)
+			checkout{t, filepath.Dir(root)}.git("init", "-q", other)
 			if err := os.MkdirAll(filepath.Join(other, "sub", "b"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -125,13 +117,13 @@ func TestLocatorAsksGitAgain(t *testing.T) {
 			}
 		},
 		"a folder has become a bare repository": func(t *testing.T, root string) {
-			mustGit(t, root, "init", "-q", "--bare", filepath.Join(root, "a"))
+			checkout{t, root}.git("init", "-q", "--bare", filepath.Join(root, "a"))
 		},
 		"the repository has become bare": func(t *testing.T, root string) {
-			mustGit(t, root, "config", "core.bare", "true")
+			checkout{t, root}.git("config", "core.bare", "true")
 		},
 		"its files are elsewhere in this worktree's configuration": func(t *testing.T, root string) {
-			mustGit(t, root, "config", "--file", filepath.Join(root, ".git", "config.worktree"), "core.worktree", filepath.Dir(root))
+			checkout{t, root}.git("config", "--file", filepath.Join(root, ".git", "config.worktree"), "core.worktree", filepath.Dir(root))
 		},
 		"its folder has another name": func(t *testing.T, root string) {
 			for _, step := range []error{os.Rename(root, root+"2"), os.Symlink(root+"2", root)} {
@@ -146,7 +138,7 @@ func TestLocatorAsksGitAgain(t *testing.T) {
 			}
 		},
 		"its files are elsewhere": func(t *testing.T, root string) {
-			mustGit(t, root, "config", "core.worktree", filepath.Dir(root))
+			checkout{t, root}.git("config", "core.worktree", filepath.Dir(root))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +148,7 @@ func TestLocatorAsksGitAgain(t *testing.T) {
 			}
 			root := filepath.Join(top, "project")
 			deep := filepath.Join(root, "a", "b")
-			mustGit(t, top, "init", "-q", root)
+			checkout{t, top}.git("init", "-q", root)
 			if err := os.MkdirAll(deep, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -182,14 +174,14 @@ func TestLocatorAsksGitEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := filepath.Join(top, "project")
-	mustGit(t, top, "init", "-q", root)
-	mustGit(t, root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "Start")
+	checkout{t, top}.git("init", "-q", root)
+	checkout{t, root}.git("commit", "-q", "--allow-empty", "-m", "Start")
 	worktree := filepath.Join(top, "worktree")
-	mustGit(t, root, "worktree", "add", "-q", worktree)
+	checkout{t, root}.git("worktree", "add", "-q", worktree)
 
 	above := filepath.Join(top, "above", "inner") // its files begin one folder above
-	mustGit(t, top, "init", "-q", above)
-	mustGit(t, above, "config", "core.worktree", "../..")
+	checkout{t, top}.git("init", "-q", above)
+	checkout{t, above}.git("config", "core.worktree", "../..")
 	linked := filepath.Join(top, "linked")
 	broken := filepath.Join(root, "broken") // has a .git that git passes over
 	for _, err := range []error{
