@@ -160,8 +160,8 @@ func (o *opened) Close() error {
 	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
 }
 
-// openParts opens the log and begins to fold the runs that are adopted next. Beside it, it opens the worktrees:
-// SQLite and git take several milliseconds each.
+// openParts opens the log and starts folding the runs in next. At the same time it opens the worktrees: SQLite and
+// git each take several milliseconds.
 func (o *opened) openParts(ctx context.Context, p project.Project, spaces gitworktree.Options, next []pawl.RunID) (err error) {
 	var opening sync.WaitGroup
 	var logErr error
@@ -191,7 +191,7 @@ func (o *opened) openParts(ctx context.Context, p project.Project, spaces gitwor
 	return nil
 }
 
-// endParts ends what is under way in what openParts opened. The log is still open.
+// endParts ends what openParts has started. The log stays open.
 func (o *opened) endParts() {
 	o.ahead.End()
 	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
@@ -201,7 +201,7 @@ func (o *opened) endParts() {
 }
 
 // open opens a project whose lock this process has. told is told each run's line when
-// it has changed; it may be nil. next are the runs that the caller adopts next.
+// it has changed; it may be nil. next are the runs that the caller will adopt.
 func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (o *opened, err error) {
 	defer func() { err = project.Unwritable(err) }()
 	o = &opened{}

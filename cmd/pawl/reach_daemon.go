@@ -149,28 +149,28 @@ type reaching struct {
 	absent absence
 }
 
-// absence is a time without a daemon. Its zero value has not begun.
+// absence measures for how long there has been no daemon. Its zero value is ready for use.
 type absence struct {
 	mu    sync.Mutex
 	since time.Time
 	asked time.Time // when [absence.replaces] was last asked
 }
 
-// ends says that there is a daemon.
+// ends records that there is a daemon.
 func (a *absence) ends() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.since = time.Time{}
 }
 
-// replaces reports whether the daemon that was there last may be becoming another program, which is the same
-// process. From when this is first asked, that may take [replacing]: before, it ends what is under way and
-// still holds the lock.
+// replaces reports whether the last daemon may still be about to become another program, in the same process.
+// It has [replacing] for that from the first call on: while it ends what is under way, it holds the lock, and
+// there is no absence yet.
 func (a *absence) replaces(last project.Holder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	if a.since.IsZero() || now.Sub(a.asked) > replacing { // there was one meanwhile: it is asked again and again
+	if a.since.IsZero() || now.Sub(a.asked) > replacing { // callers ask again and again, so there was one meanwhile
 		a.since = now
 	}
 	a.asked = now
@@ -190,7 +190,7 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 		return nil, pawl.DaemonInfo{}, nil
 	}
 	if last, ok := r.home.LastHolder(); ok && r.absent.replaces(last) {
-		return nil, pawl.DaemonInfo{}, r.late(fmt.Sprintf("process %d does not become another program", last.Pid))
+		return nil, pawl.DaemonInfo{}, r.late(fmt.Sprintf("process %d made room, and no other daemon has taken its place", last.Pid))
 	}
 	r.absent.ends()
 	if err := startDaemon(r.ctx, r.app, r.home, r.program, servecmd.Options{OnDemand: true}); err != nil {

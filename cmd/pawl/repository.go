@@ -27,7 +27,7 @@ type locator struct {
 	known map[string]located // by folder
 }
 
-// located is a repository that git found, and where files showed it then.
+// located is a repository that git found, with its place at that time.
 type located struct {
 	repo  pawl.Repository
 	place place
@@ -36,8 +36,8 @@ type located struct {
 // maxLocated is how many folders a locator remembers.
 const maxLocated = 100
 
-// find returns what [repositoryAt] returns. It does not ask git while files show the repository where git
-// found it.
+// find returns what [repositoryAt] returns. It does not ask git again as long as the place of the repository
+// is the same.
 func (l *locator) find(ctx context.Context, dir string) (pawl.Repository, error) {
 	if repo, ok := l.remembered(dir); ok {
 		return repo, nil
@@ -68,7 +68,7 @@ func (l *locator) remembered(dir string) (pawl.Repository, bool) {
 	return known.repo, certain && place.same(known.place)
 }
 
-// place is where files show the repository of a folder.
+// place is where the repository of a folder is, as its files show without git.
 type place struct {
 	root   string            // the folder that has .git
 	dir    os.FileInfo       // of .git

@@ -42,7 +42,7 @@ type Config struct {
 	// Find is the project of the repository that a folder is in.
 	Find func(ctx context.Context, dir string) (project.Project, error)
 	// Open makes the engine of a project whose lock this process has. told is to be
-	// told each run's line when it has changed. next are the runs that will be adopted first.
+	// told each run's line when it has changed. next are the runs that will be adopted.
 	Open func(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (Engine, error)
 	// Read reads a project that another process has, or nobody, until the function it
 	// returns is called.

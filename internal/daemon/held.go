@@ -36,7 +36,7 @@ type held struct {
 
 // use opens the project, unless it is open, and says that it is in use until the
 // function it returns is called. What another process has is read only. next are the runs that
-// the caller adopts next.
+// the caller will adopt.
 func (h *held) use(ctx context.Context, next ...pawl.RunID) (pawl.Service, func(), error) {
 	h.changing.Lock()
 	defer h.changing.Unlock()

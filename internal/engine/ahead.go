@@ -9,8 +9,8 @@ import (
 	"pawl/internal/kernel"
 )
 
-// Ahead folds runs while what their engine needs beside the log is still being found out. Nil has
-// folded none.
+// Ahead holds the states of runs that are folded before there is an engine to drive them. A nil
+// Ahead holds none.
 type Ahead struct {
 	mu     sync.Mutex
 	states map[pawl.RunID]<-chan folded // each has one
@@ -18,14 +18,14 @@ type Ahead struct {
 	cancel context.CancelFunc
 }
 
-// folded is what came of folding a run.
+// folded is the result of folding a run.
 type folded struct {
 	state *kernel.State // nil after an error
 	err   error
 }
 
-// FoldAhead begins to fold runs of a log. An engine over the same log adopts them from there if its
-// [Config] says so. End has to be called before the log is closed.
+// FoldAhead starts folding runs of a log. An engine over the same log takes their states from
+// [Config.Ahead]. Call End before closing the log.
 func FoldAhead(ctx context.Context, log pawl.Log, runs []pawl.RunID) *Ahead {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &Ahead{states: map[pawl.RunID]<-chan folded{}, cancel: cancel}
@@ -40,7 +40,7 @@ func FoldAhead(ctx context.Context, log pawl.Log, runs []pawl.RunID) *Ahead {
 	return a
 }
 
-// End drops the states that were not taken. Nothing of it is under way when it returns.
+// End stops folding, waits until that has stopped, and drops the states that were not taken.
 func (a *Ahead) End() {
 	if a == nil {
 		return
@@ -52,8 +52,8 @@ func (a *Ahead) End() {
 	clear(a.states)
 }
 
-// take waits for what came of folding a run, and returns it to the first who asks. It is the zero value
-// if the run was not folded.
+// take waits until a run is folded, and returns the result once. The result is zero if the run is not
+// one of those that are folded ahead, or was taken before.
 func (a *Ahead) take(run pawl.RunID) folded {
 	if a == nil {
 		return folded{}

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/store/sqlite"
 )
 
-// whole says of each run whose events have been read from the first one.
+// whole is a log that reports each run whose events were read from the first one.
 type whole struct {
 	pawl.Log
 	read chan pawl.RunID
@@ -87,7 +87,7 @@ func TestFoldAhead(t *testing.T) {
 	}
 }
 
-// That a run was found damaged while it was folded ahead is told whoever adopts it, although it is quarantined by then.
+// Adopting a run that was found damaged while it was folded ahead says so, although the run is quarantined by then.
 func TestFoldAheadOfADamagedRun(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen := func() *sqlite.Log {

@@ -93,8 +93,8 @@ func (l lockable) take(about Holder) (*Lock, error) {
 	return lock, nil
 }
 
-// write puts a text in the place of what the lock file says. The file is not empty in between: that
-// would mean that the holder before has given it back.
+// write replaces what the lock file says. The file is never empty in between, as that would mean that
+// the last holder has given it back.
 func (l lockable) write(text []byte) (err error) {
 	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

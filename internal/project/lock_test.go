@@ -228,8 +228,8 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// Whoever takes the place of a holder that has not given it back is never taken for one that has:
-// the lock file always says something, and in the end no more than the new holder.
+// A lock that is taken over from a holder that has not given it back never looks as if it had been
+// given back: its file is never empty, and at last says nothing but the new holder.
 func TestLockTakenOverIsNeverEmpty(t *testing.T) {
 	p := mustAt(t, t.TempDir(), "/src/.git")
 	file := filepath.Join(p.Dir, "writer.lock")

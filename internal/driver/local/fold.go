@@ -60,8 +60,8 @@ func apply(s *kernel.State, events iter.Seq2[pawl.Event, error]) error {
 }
 
 // foldKept folds the events after the state that is kept, and returns the number of that state's
-// event too. It returns nil if no state is kept, if the state is of no use, and after an error:
-// if the events are to blame, folding all of them meets it too.
+// event too. It returns nil if no state is kept, if the state is of no use, and after any error: an
+// error in the events occurs again when all of them are folded.
 func foldKept(ctx context.Context, keeper pawl.Keeper, id pawl.RunID) (s *kernel.State, from pawl.Seq) {
 	mine := form() // before the program's file may be replaced
 	if keeper == nil || mine == "" {

@@ -183,8 +183,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What takes the place of a file or folder between the look and the reading is not read, and what
-// git is asked about a path that is not there any more does not fail the recording.
+// What takes the place of a file or folder between the look and the reading is not read. A path that is
+// gone when git is asked about it does not fail the recording.
 func TestReplacedDuringTheLook(t *testing.T) {
 	t.Parallel()
 	for name, swap := range map[string]func(r *repository, outside string){

@@ -179,8 +179,8 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// BenchmarkSince opens a log and reads 8 runs of 10,000 events whose units lie between each other's,
-// at once and up to their last event, of which the state is kept: what a daemon does after a kill.
+// BenchmarkSince opens a log and reads 8 runs of 10,000 events at once, as a daemon does after a kill.
+// The runs' units alternate in the file, and the states after their last events are kept.
 func BenchmarkSince(b *testing.B) {
 	const runs, events = 8, 10_000
 	dir := b.TempDir()

@@ -146,11 +146,11 @@ func (l *Log) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Se
 type span struct {
 	// after is the event before the first one.
 	after pawl.Seq
-	// bare is the last of the events that are only checked: units up to it are visited without their events.
+	// bare is the last event that is checked and not read: units up to it are visited without their events.
 	bare pawl.Seq
 }
 
-// allBare is a [span.bare] with which no unit has its events.
+// allBare as [span.bare] means that no events are read.
 const allBare = math.MaxInt64
 
 // snapshot is a run's end at the moment a reader asked for it.
@@ -172,7 +172,7 @@ func (l *Log) snapshot(ctx context.Context, id pawl.RunID) (snapshot, error) {
 	return snapshot{end{num: r.num, head: r.head, seq: r.seq}, r.quarantine}, nil
 }
 
-// walk visits the run's units that have events of a part, oldest first,
+// walk visits the units that have events of a part of a run, oldest first,
 // each only when it and its place in the chain are sound, until visit wants no
 // more. Damage quarantines the run and is the error after the sound units; so
 // is the quarantine of a run that was found damaged before.
@@ -249,7 +249,7 @@ func (v *visitor) all(ctx context.Context, ids []int64) error {
 		units, err := v.log.loadUnits(ctx, chunk, v.part.bare)
 		for i := range units {
 			u := &units[i]
-			if err := ctx.Err(); err != nil { // the visits took that long
+			if err := ctx.Err(); err != nil { // it ended during a visit
 				return err
 			}
 			if err := u.follows(&v.last, v.end.num, v.part.after); err != nil {
@@ -330,8 +330,8 @@ func (l *Log) listIDs(ctx context.Context, query *sql.Stmt, args ...any) (ids []
 	return ids, last, rows.Err()
 }
 
-// loadUnits reads units, in the order of their ids, those up to an event without their events. After
-// an error it also returns those it could read before it.
+// loadUnits reads units, in the order of their ids. Units up to the event bare come without their events.
+// After an error it also returns those it could read before it.
 func (l *Log) loadUnits(ctx context.Context, ids []int64, bare pawl.Seq) (units []unit, err error) {
 	if err := l.enter(); err != nil {
 		return nil, err
