@@ -122,10 +122,16 @@ func (r *profiledRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandR
 	if input != nil {
 		g.cmd.Stdin = input
 	}
-	g.cmd.Stdout, g.cmd.Stderr = stream{out, true}, stream{out, false}
+	theirs, err := g.outputs.pipes(stream{out, true}, stream{out, false})
+	if err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	g.cmd.Stdout, g.cmd.Stderr = theirs[0], theirs[1]
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	g.cmd.WaitDelay = drainDelay
-	if err := g.cmd.Start(); err != nil {
+	err = g.cmd.Start()
+	closeAll(theirs)
+	if err != nil {
+		g.outputs.end(0)
 		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeUnavailable, "run command: %w", err)
 	}
 	go g.wait()
@@ -141,8 +147,9 @@ func (r *profiledRoom) Close() error { return nil }
 // processGroup is a command and what it started, as far as that stayed in its process
 // group. It implements [running].
 type processGroup struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
+	cmd     *exec.Cmd
+	outputs outputs
+	ended   chan struct{}
 
 	mu  sync.Mutex // guards err
 	err error
@@ -151,6 +158,7 @@ type processGroup struct {
 func (g *processGroup) wait() {
 	err := g.cmd.Wait()
 	_ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	g.outputs.end(drainDelay)
 	g.mu.Lock()
 	g.err = err
 	g.mu.Unlock()
@@ -168,7 +176,7 @@ func (g *processGroup) kill() { _ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIG
 func (g *processGroup) result() (code int, finished bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, ok := errors.AsType[*exec.ExitError](g.err); g.err != nil && !ok && !errors.Is(g.err, exec.ErrWaitDelay) {
+	if _, ok := errors.AsType[*exec.ExitError](g.err); g.err != nil && !ok {
 		return 0, false, g.err
 	}
 	code = g.cmd.ProcessState.ExitCode()

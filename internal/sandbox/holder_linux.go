@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -533,33 +532,23 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 	if !s.Room {
 		p.drain = programDrainDelay
 	}
-	var writers []*os.File
-	defer func() {
-		for _, w := range writers {
-			w.Close()
-		}
-	}()
-	outputs := []io.Writer{stdout, stderr}
+	to := []io.Writer{stdout, stderr}
 	if s.Room {
-		outputs = append(outputs, &p.refused)
+		to = append(to, &p.refused)
 	}
-	for i, to := range outputs {
-		reader, writer, err := os.Pipe()
-		if err != nil {
-			p.abandon()
+	writers, err := p.outputs.pipes(to...)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(writers)
+	if s.Room && h.box.uid != 0 { // who opens /dev/stderr needs rights to the pipe
+		if err := errors.Join(writers[0].Chown(h.box.uid, h.box.uid), writers[1].Chown(h.box.uid, h.box.uid)); err != nil {
+			p.outputs.end(0)
 			return nil, err
-		}
-		writers = append(writers, writer)
-		p.copy(reader, to)
-		if s.Room && i < 2 && h.box.uid != 0 { // who opens /dev/stderr needs rights to the pipe
-			if err := writer.Chown(h.box.uid, h.box.uid); err != nil {
-				p.abandon()
-				return nil, err
-			}
 		}
 	}
 	if err := h.ask(p, helper.Request{}, slices.Concat([]*os.File{description, input, writers[0], writers[1]}, more, writers[2:])); err != nil {
-		p.abandon()
+		p.outputs.end(0)
 		return nil, err
 	}
 	return p, nil
@@ -630,7 +619,7 @@ func (h *holder) exec(ctx context.Context, cmd *exec.Cmd, grace time.Duration) e
 		return p.err
 	case p.answer.Error != "":
 		return errors.New(p.answer.Error)
-	case p.cut.Load():
+	case p.outputs.cut.Load():
 		return fmt.Errorf("its output did not end within %s", programDrainDelay)
 	case !p.answer.Finished || p.answer.Code != 0:
 		return &pawl.ExitError{Code: exitCode(p.answer.Code, p.answer.Finished), Signaled: !p.answer.Finished}
@@ -739,49 +728,18 @@ type process struct {
 	out    *capture // of a command
 	// refused is why a command could not be confined, or executed once it was.
 	refused bounded
-	copies  sync.WaitGroup
-	drain   time.Duration // how long its output is still read after its end
-	cut     atomic.Bool   // not all of it could be read
-	mu      sync.Mutex    // guards readers
-	reads   []*os.File
+	outputs outputs
+	drain   time.Duration // how long its output is still waited for after its end
 	done    chan struct{} // closed when answer and err are set and its output is read
 	answer  helper.Answer
 	err     error
-}
-
-// copy copies what the process prints until nobody can print any more.
-func (p *process) copy(from *os.File, to io.Writer) {
-	p.mu.Lock()
-	p.reads = append(p.reads, from)
-	p.mu.Unlock()
-	p.copies.Go(func() {
-		defer from.Close()
-		if _, err := io.Copy(to, from); errors.Is(err, os.ErrDeadlineExceeded) {
-			p.cut.Store(true) // what could be read is there
-		}
-	})
-}
-
-// abandon gives up a process that was not started. Nothing writes to its outputs afterwards.
-func (p *process) abandon() {
-	p.mu.Lock()
-	for _, f := range p.reads {
-		_ = f.SetReadDeadline(time.Now())
-	}
-	p.mu.Unlock()
-	p.copies.Wait()
 }
 
 // finish takes over how the process ended. What it printed is read first; a while
 // later than its end only, as a process elsewhere may have been handed the pipe.
 func (p *process) finish(answer helper.Answer, err error) {
 	go func() {
-		p.mu.Lock()
-		for _, f := range p.reads {
-			_ = f.SetReadDeadline(time.Now().Add(p.drain))
-		}
-		p.mu.Unlock()
-		p.copies.Wait()
+		p.outputs.end(p.drain)
 		p.answer, p.err = answer, err
 		close(p.done)
 	}()

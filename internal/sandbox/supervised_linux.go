@@ -73,6 +73,7 @@ type owner struct {
 	out     *capture
 
 	cmd     *exec.Cmd
+	outputs outputs
 	ended   chan struct{} // closed when the owner has ended and waitErr is set
 	waitErr error
 	report  report
@@ -86,6 +87,12 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 	if err != nil {
 		return err
 	}
+	theirs, err := o.outputs.pipes(stream{out, true}, stream{out, false})
+	if err != nil {
+		closeAll([]*os.File{reader, writer})
+		return err
+	}
+	theirs = append(theirs, writer)
 	o.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.program)
 	o.cmd.Args = o.argv
 	o.cmd.Env = o.env
@@ -93,10 +100,7 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 	if o.input != nil {
 		o.cmd.Stdin = o.input
 	}
-	o.cmd.Stdout = stream{out, true}
-	o.cmd.Stderr = stream{out, false}
-	o.cmd.ExtraFiles = []*os.File{writer}
-	o.cmd.WaitDelay = drainDelay
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.ExtraFiles = theirs[0], theirs[1], theirs[2:]
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGTERM}
 	o.ended = make(chan struct{})
 	o.report.began, o.report.done = make(chan struct{}), make(chan struct{})
@@ -105,7 +109,7 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := o.cmd.Start()
-		writer.Close()
+		closeAll(theirs)
 		started <- err
 		if err != nil {
 			return
@@ -113,11 +117,13 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 		o.waitErr = o.cmd.Wait()
 		// Nobody is left to write; a read that still waits ends with the deadline.
 		_ = reader.SetReadDeadline(time.Now().Add(drainDelay))
+		o.outputs.end(drainDelay)
 		<-o.report.done
 		close(o.ended)
 	}()
 	if err := <-started; err != nil {
 		reader.Close()
+		o.outputs.end(0)
 		return err
 	}
 	go o.report.read(reader)
@@ -169,7 +175,7 @@ func (r *report) read(from *os.File) {
 	defer from.Close()
 	begin := sync.OnceFunc(func() { close(r.began) })
 	defer begin()
-	decoder := json.NewDecoder(from)
+	decoder := json.NewDecoder(&untilDeadline{file: from})
 	for {
 		var line struct {
 			Child int  `json:"child-pid"`
