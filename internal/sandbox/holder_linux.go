@@ -729,14 +729,13 @@ type process struct {
 	// refused is why a command could not be confined, or executed once it was.
 	refused bounded
 	outputs outputs
-	drain   time.Duration // how long its output is still waited for after its end
+	drain   time.Duration // how long to wait for more output after its end
 	done    chan struct{} // closed when answer and err are set and its output is read
 	answer  helper.Answer
 	err     error
 }
 
-// finish takes over how the process ended. What it printed is read first; a while
-// later than its end only, as a process elsewhere may have been handed the pipe.
+// finish records how the process ended, once its output has been read.
 func (p *process) finish(answer helper.Answer, err error) {
 	go func() {
 		p.outputs.end(p.drain)

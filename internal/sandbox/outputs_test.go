@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// slow is a writer that waits before it takes anything.
+// slow is a writer that takes nothing before it is ready.
 type slow struct {
 	text  bytes.Buffer
 	ready chan struct{}
@@ -21,7 +21,7 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// What a process has printed is read to its end also when its reader is so slow that the delay has passed before.
+// All that was printed is read, even by a reader so slow that the delay has passed.
 func TestSlowReaderLosesNothing(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		var o outputs
@@ -56,7 +56,7 @@ func TestSlowReaderLosesNothing(t *testing.T) {
 	}
 }
 
-// refilling is a writer that writes as much as it takes to a pipe.
+// refilling is a writer that writes what it is given to a pipe.
 type refilling struct{ pipe chan *os.File }
 
 func (r refilling) Write(p []byte) (int, error) {
@@ -65,7 +65,7 @@ func (r refilling) Write(p []byte) (int, error) {
 	return pipe.Write(p)
 }
 
-// A process elsewhere that prints without end keeps nobody.
+// Another process that prints endlessly to the pipe does not keep the reader.
 func TestLateOutputIsCut(t *testing.T) {
 	var o outputs
 	again := refilling{make(chan *os.File, 1)}
@@ -80,6 +80,6 @@ func TestLateOutputIsCut(t *testing.T) {
 	again.pipe <- theirs[0]
 	o.end(0)
 	if !o.cut.Load() {
-		t.Error("what was cut counts as whole")
+		t.Error("output that was cut counts as whole")
 	}
 }

@@ -15,15 +15,13 @@ import (
 
 // outputs copies what a process prints. The zero value is ready to use.
 type outputs struct {
+	from   []*os.File
 	copies sync.WaitGroup
-	cut    atomic.Bool // more might have come
-
-	mu   sync.Mutex // guards from
-	from []*os.File
+	cut    atomic.Bool // set if a pipe was still open when end stopped reading it
 }
 
 // pipes returns the ends of new pipes to which a process can print, one for each writer, and copies what is
-// printed. The caller must close them once the process has them.
+// printed. The caller must close them once the process has them, and call end.
 func (o *outputs) pipes(to ...io.Writer) (theirs []*os.File, err error) {
 	for _, w := range to {
 		reader, writer, err := os.Pipe()
@@ -33,9 +31,7 @@ func (o *outputs) pipes(to ...io.Writer) (theirs []*os.File, err error) {
 			return nil, err
 		}
 		theirs = append(theirs, writer)
-		o.mu.Lock()
 		o.from = append(o.from, reader)
-		o.mu.Unlock()
 		o.copies.Go(func() {
 			defer reader.Close()
 			if _, err := io.Copy(w, &untilDeadline{file: reader}); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -52,30 +48,28 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// end waits until everything has been copied, when the process has ended. A process elsewhere may have
-// been handed a pipe: what it prints later than after the delay is not waited for.
+// end waits until all output has been copied. It is called when the process has ended, or was not started.
+// If another process was handed a pipe, end waits for its output no longer than the delay.
 func (o *outputs) end(delay time.Duration) {
-	o.mu.Lock()
 	for _, f := range o.from {
 		_ = f.SetReadDeadline(time.Now().Add(delay))
 	}
-	o.mu.Unlock()
 	o.copies.Wait()
 }
 
-// lateLimit is how many bytes are read from a pipe after its deadline, so that a writer without end does
-// not keep a reader. Linux lets a pipe hold no more than that unless root allows it; see pipe(7).
+// lateLimit is how many bytes are read from a pipe after its deadline, so that a process that prints
+// endlessly cannot keep the reader. By default, it is also the most that a pipe holds on Linux; see pipe(7).
 const lateLimit = 1 << 20
 
-// untilDeadline reads a pipe until there is no more to come. After the deadline it still reads what the
-// pipe holds, but does not wait for more: on a busy machine the deadline can pass before what was printed
-// long ago is read.
+// untilDeadline reads a pipe to its end. After the deadline it reads what is left in the pipe, without
+// waiting for more: on a busy machine the deadline may pass before output is read that was there in time.
 type untilDeadline struct {
 	file *os.File
 	late int // bytes that were read after the deadline
 }
 
-// Read implements [io.Reader]. The error is [os.ErrDeadlineExceeded] when more might come.
+// Read implements [io.Reader]. After the deadline, the error is [os.ErrDeadlineExceeded] if the pipe is
+// empty but still open.
 func (r *untilDeadline) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -99,7 +99,7 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w 
 	return result, nil
 }
 
-// drainDelay is how long more output is still waited for after a command has ended. It
+// drainDelay is how long to wait for more output after a command has ended. It
 // only matters when a process outside the tree was handed the pipe.
 const drainDelay = time.Second
 
