@@ -200,8 +200,8 @@ func (o *opened) endParts() {
 	o.spaces.Rest()
 }
 
-// open opens a project whose lock this process has. told is told each run's line when
-// it has changed; it may be nil. next are the runs that the caller will adopt.
+// open opens a project whose lock this process has. If told is not nil, it is called with a run's line
+// whenever that changes. next lists the runs that the caller will adopt.
 func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (o *opened, err error) {
 	defer func() { err = project.Unwritable(err) }()
 	o = &opened{}

@@ -164,8 +164,8 @@ func (a *absence) ends() {
 }
 
 // replaces reports whether the last daemon may still be about to become another program, in the same process.
-// It has [replacing] for that from the first call on: while it ends what is under way, it holds the lock, and
-// there is no absence yet.
+// It has [replacing] for that, counted from the first call: until its work has ended it holds the lock, and there
+// is no absence.
 func (a *absence) replaces(last project.Holder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,7 +190,7 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 		return nil, pawl.DaemonInfo{}, nil
 	}
 	if last, ok := r.home.LastHolder(); ok && r.absent.replaces(last) {
-		return nil, pawl.DaemonInfo{}, r.late(fmt.Sprintf("process %d made room, and no other daemon has taken its place", last.Pid))
+		return nil, pawl.DaemonInfo{}, r.late(fmt.Sprintf("process %d released its lock to restart, and has not come back", last.Pid))
 	}
 	r.absent.ends()
 	if err := startDaemon(r.ctx, r.app, r.home, r.program, servecmd.Options{OnDemand: true}); err != nil {

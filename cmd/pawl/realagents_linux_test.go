@@ -571,7 +571,7 @@ func testAgentContinues(t *testing.T, r *agentRun) {
 	r.nothingLeft(t)
 }
 
-// written waits until a file in the agent's room has a text. Claude Code writes its session some time after it
+// written waits until a file in the agent's room contains a text. Claude Code writes its session some time after it
 // has called its model, and continues what it has written.
 func (r *agentRun) written(t *testing.T, suffix, text string) {
 	t.Helper()
@@ -589,7 +589,7 @@ func (r *agentRun) written(t *testing.T, suffix, text string) {
 			return
 		}
 		if time.Now().After(late) {
-			t.Fatalf("no file *%s has %q: %s", suffix, text, r.out.String())
+			t.Fatalf("no file *%s contains %q: %s", suffix, text, r.out.String())
 		}
 		<-time.After(20 * time.Millisecond)
 	}

@@ -41,8 +41,8 @@ type Config struct {
 	Version string
 	// Find is the project of the repository that a folder is in.
 	Find func(ctx context.Context, dir string) (project.Project, error)
-	// Open makes the engine of a project whose lock this process has. told is to be
-	// told each run's line when it has changed. next are the runs that will be adopted.
+	// Open makes the engine of a project whose lock this process has. It must call told with a
+	// run's line whenever that changes. next lists the runs that will be adopted.
 	Open func(ctx context.Context, p project.Project, told func(pawl.RunInfo), next []pawl.RunID) (Engine, error)
 	// Read reads a project that another process has, or nobody, until the function it
 	// returns is called.

@@ -35,7 +35,7 @@ type held struct {
 }
 
 // use opens the project, unless it is open, and says that it is in use until the
-// function it returns is called. What another process has is read only. next are the runs that
+// function it returns is called. What another process has is read only. next lists the runs that
 // the caller will adopt.
 func (h *held) use(ctx context.Context, next ...pawl.RunID) (pawl.Service, func(), error) {
 	h.changing.Lock()

@@ -93,8 +93,8 @@ func (l lockable) take(about Holder) (*Lock, error) {
 	return lock, nil
 }
 
-// write replaces what the lock file says. The file is never empty in between, as that would mean that
-// the last holder has given it back.
+// write replaces what the lock file says. The file is never empty in between: an empty file means
+// that the last holder has given the lock back.
 func (l lockable) write(text []byte) (err error) {
 	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

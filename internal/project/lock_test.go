@@ -228,8 +228,8 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// A lock that is taken over from a holder that has not given it back never looks as if it had been
-// given back: its file is never empty, and at last says nothing but the new holder.
+// While a lock is taken over from a holder that has not given it back, its file is never empty, which
+// would mean that it was given back. In the end it names the new holder alone.
 func TestLockTakenOverIsNeverEmpty(t *testing.T) {
 	p := mustAt(t, t.TempDir(), "/src/.git")
 	file := filepath.Join(p.Dir, "writer.lock")

@@ -183,7 +183,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What takes the place of a file or folder between the look and the reading is not read. A path that is
+// What replaces a file or folder between the look and the reading is not read. A path that is
 // gone when git is asked about it does not fail the recording.
 func TestReplacedDuringTheLook(t *testing.T) {
 	t.Parallel()
