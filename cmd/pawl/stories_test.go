@@ -71,16 +71,30 @@ func pawlProgram(t *testing.T) string {
 }
 
 var plainPawl = sync.OnceValues(func() (string, error) {
-	program, err := exec.LookPath("pawl")
+	program, err := installedPawl()
 	info, ok := debug.ReadBuildInfo()
 	if err != nil || !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return program, err
 	}
-	plain := filepath.Join(filepath.Dir(program), "pawl-plain") // testscript removes the folder
+	plain := filepath.Join(filepath.Dir(program), "pawl-plain")
 	if out, err := exec.Command("go", "build", "-o", plain, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
 	}
 	return plain, nil
+})
+
+// installedPawl returns the path of the test binary as a program with pawl-helper beside it, as
+// installed programs have it. Without it, each confined command starts the test binary again.
+var installedPawl = sync.OnceValues(func() (string, error) {
+	program, err := exec.LookPath("pawl")
+	if err != nil {
+		return "", err
+	}
+	beside := filepath.Join(filepath.Dir(program), "pawl-helper") // testscript removes the folder
+	if out, err := exec.Command("go", "build", "-o", beside, "../pawl-helper").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build pawl-helper: %w\n%s", err, out)
+	}
+	return program, nil
 })
 
 // tools are the programs stories may use. PATH holds nothing else: a sandbox
@@ -97,6 +111,9 @@ func TestStories(t *testing.T) {
 func storyParams(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	bin, confining, runtimes := toolFolder(t, tools...), toolFolder(t, "bwrap"), toolFolder(t, "make", "node", "npm", "pytest")
+	if _, err := installedPawl(); err != nil {
+		t.Fatal(err)
+	}
 	built, err := goCache()
 	if err != nil {
 		t.Fatal(err)
