@@ -23,6 +23,9 @@ LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
 SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
 MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
+# TIMEOUT is how long the tests of a package may take.
+TIMEOUT ?= 80m
+
 # run-tests NAME,FLAGS,PACKAGES runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
 # vet, since the targets that use it run go vet themselves.
@@ -32,7 +35,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man install uninstall release demo check test test-agents lint notices rules bench fuzz faults mutants seams words tidy clean
+.PHONY: help build man install uninstall release demo check test soak test-agents lint notices rules bench fuzz faults mutants seams words tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -67,11 +70,14 @@ check: ## vet, build and test in about two minutes, with smaller simulations and
 	$(GO) build ./...
 	$(call run-tests,check,-short -timeout 20m,./...)
 
-test: ## run every test in full, with the race detector where there is a C compiler
+test: ## run every test, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
-	$(call run-tests,kernel,-timeout 80m,$(KERNEL))
-	$(call run-tests,test,$(RACE) -timeout 80m,$$($(GO) list ./... | grep -v pawl/internal/kernel))
+	$(call run-tests,kernel,-timeout $(TIMEOUT),$(KERNEL))
+	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$($(GO) list ./... | grep -v pawl/internal/kernel))
+
+soak: ## run every test in full in its largest size, which takes hours
+	@PAWL_SOAK=1 $(MAKE) test TIMEOUT=10h
 
 # The agents are installed in a folder of their own, unless PAWL_AGENTS names one with their programs.
 test-agents: ## run the tests with real coding agents, which it installs from npm (PAWL_AGENTS=FOLDER uses those in a folder)

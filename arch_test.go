@@ -38,6 +38,7 @@ var rules = []rule{
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/kernel/snapshot", nil, "a value is encoded with what it points to, whatever it means"},
 	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
+	{"internal/testsize", nil, "how much a test does depends on who runs it, and on nothing that is tested"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/pattern", nil, "a regular expression depends on nothing of ours, and every package may import it"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},

@@ -23,6 +23,7 @@ import (
 	"pawl/internal/governor"
 	"pawl/internal/model/modeltest"
 	"pawl/internal/store/mem"
+	"pawl/internal/testsize"
 )
 
 // counter is a model server that records which effect of which run came with which key.
@@ -246,10 +247,7 @@ func TestAccountsStayApart(t *testing.T) {
 			account: pawl.Account{Provider: "openai-chat", Address: at, Key: pawl.KeyOf(key)},
 		})
 	}
-	n := 1000
-	if testing.Short() {
-		n = 60
-	}
+	n := testsize.Of(60, 200, 1000)
 	var sent, changed int
 	past := map[string]*mem.Log{}
 	for seed := range n {

@@ -11,13 +11,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel"
-)
-
-// batchKills is how often runs in batches are killed in one test run, and how often
-// in a short one.
-const (
-	batchKills      = 100
-	batchKillsShort = 5
+	"pawl/internal/testsize"
 )
 
 // listScript plays coherence on lists, five tasks two at a time: the second batch is
@@ -75,11 +69,8 @@ func writes(ids ...string) string {
 // learned once, and nothing is lost. V-49 V-50 V-51 V-B12
 func TestBatchesKilledAnywhereEndTheSame(t *testing.T) {
 	t.Parallel()
-	bin, n := pawlProgram(t), batchKills
-	if testing.Short() {
-		n = batchKillsShort
-	}
-	killAnywhere(t, n/killsEachRun, killing{
+	bin := pawlProgram(t)
+	killAnywhere(t, testsize.Of(5, 40, 100)/killsEachRun, killing{
 		victim: func(t *testing.T) *victim {
 			return newVictim(t, bin, listScript(), map[string]string{"README": "lists\n"}, "Five lists", "--recipe", "coherence", "--parallel", "2", "--unsandboxed",
 				"--gate", "types=test -e README")

@@ -10,11 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// gitKills is before and after how many calls of git runs in batches are killed in
-// one test run; PAWL_KILL_ALL=1 takes every one.
-const gitKills = 8
+	"pawl/internal/testsize"
+)
 
 // numbered lets the victim's program call git through a script that numbers the calls
 // that make or move something, and can kill the program before or after one of them. Processes that
@@ -80,10 +78,7 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 	undisturbed.finish(t)
 	want := undisturbed.batchEnding(t)
 	calls := undisturbed.calls(t)
-	step := max(len(calls)/gitKills, 1)
-	if os.Getenv("PAWL_KILL_ALL") != "" {
-		step = 1
-	}
+	step := max(len(calls)/testsize.Of(0, 4, len(calls)), 1)
 	for at := 1 + step/2; at <= len(calls); at += step {
 		for _, when := range []string{"before", "after"} {
 			t.Run(fmt.Sprint(when, " ", at), func(t *testing.T) {

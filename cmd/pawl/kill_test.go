@@ -23,16 +23,11 @@ import (
 	"pawl/internal/driver/local"
 	"pawl/internal/kernel"
 	"pawl/internal/store/sqlite"
+	"pawl/internal/testsize"
 )
 
-// kills is how often a run is killed in all; TRUST asks for at least 50 of them
-// inside an effect, and for each crash class to be hit.
-const (
-	kills        = 200
-	killsShort   = 8
-	killsInside  = 50
-	killsEachRun = 5
-)
+// killsEachRun is how many times one run is killed.
+const killsEachRun = 5
 
 // killScript plays a task that fails twice, escalates and passes, with a call of
 // every crash class. A call the kill interrupted is made again.
@@ -71,10 +66,7 @@ const killGate = `echo 1..2; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; te
 func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	t.Parallel()
 	bin := pawlProgram(t)
-	n := kills
-	if testing.Short() {
-		n = killsShort
-	}
+	n := testsize.Of(8, 60, 200)
 	var mu sync.Mutex // guards the counts
 	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
 	t.Run("runs", func(t *testing.T) {
@@ -107,8 +99,8 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	if done < n {
 		t.Errorf("only %d kills, want %d", done, n)
 	}
-	if inside < killsInside {
-		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, killsInside)
+	if inside < n/4 {
+		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, n/4)
 	}
 	for c := pawl.CrashRepeat; c <= pawl.CrashOnce; c++ {
 		if classes[c] == 0 {

@@ -6,19 +6,14 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"pawl"
+	"pawl/internal/testsize"
 )
-
-// treeOfLoopsKills is how often runs of loopr are killed in one test run;
-// PAWL_LOOPR_KILLS says another number.
-const treeOfLoopsKills = 10
 
 // smallLoopr is loopr with few iterations, so that what cannot be done goes up.
 const smallLoopr = `extends: loopr
@@ -77,14 +72,8 @@ func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
 		t.Skip("each kill needs a whole tree; make test runs them, and TestLooprInTheDaemon interrupts and continues one tree")
 	}
 	t.Parallel()
-	bin, n := pawlProgram(t), treeOfLoopsKills
-	if s := os.Getenv("PAWL_LOOPR_KILLS"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	killAnywhere(t, max(1, n/killsEachRun), killing{
+	bin := pawlProgram(t)
+	killAnywhere(t, testsize.Of(0, 10, 100)/killsEachRun, killing{
 		victim: func(t *testing.T) *victim {
 			v := newVictim(t, bin, looprScript(), map[string]string{"README": "parts\n", ".pawl/recipes/small.yaml": smallLoopr}, "Two parts", "--recipe", "small", "--unsandboxed",
 				"--gate", "tests=test -e README")

@@ -8,12 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
-)
-
-// prepareKills is how many times runs with prepare are killed in all.
-const (
-	prepareKills      = 40
-	prepareKillsShort = 5
+	"pawl/internal/testsize"
 )
 
 // prepareScript changes the lock file, and damages what was prepared.
@@ -41,10 +36,7 @@ func TestKilledWhilePreparing(t *testing.T) {
 		t.Skipf("commands cannot be confined here: %v", err)
 	}
 	t.Parallel()
-	n := prepareKills
-	if testing.Short() {
-		n = prepareKillsShort
-	}
+	n := testsize.Of(5, 20, 40)
 	var preparing atomic.Int64
 	killAnywhere(t, max(n/killsEachRun, 1), killing{
 		victim: func(t *testing.T) *victim {

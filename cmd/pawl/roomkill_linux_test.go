@@ -16,12 +16,7 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
-)
-
-// roomKills is how many times runs with rooms are killed in all.
-const (
-	roomKills      = 60
-	roomKillsShort = 5
+	"pawl/internal/testsize"
 )
 
 // marks counts the marks that this process has made.
@@ -93,10 +88,7 @@ func TestKilledWithRoomsEndsTheSame(t *testing.T) {
 		t.Skipf("commands cannot be confined here: %v", err)
 	}
 	t.Parallel()
-	n := roomKills
-	if testing.Short() {
-		n = roomKillsShort
-	}
+	n := testsize.Of(5, 30, 60)
 	var open atomic.Int64
 	killAnywhere(t, max(n/killsEachRun, 1), killing{
 		victim: func(t *testing.T) *victim { return newRoomVictim(t, newMark(), killScript, killGate) },

@@ -13,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel"
+	"pawl/internal/testsize"
 )
 
 // shop is a Go package to which three tasks add something, two of them in the
@@ -129,9 +130,13 @@ func (v *victim) sound(t *testing.T) {
 // that change the same lines is told what conflicts, and resolves it. L-76 L-10
 func TestConflictIsResolved(t *testing.T) {
 	t.Parallel()
-	gate := "go test -json ./..."
+	cache, err := goCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := "GOCACHE=" + cache + " go test -json ./..."
 	if testing.Short() {
-		gate = fine // go test would compile every commit without a cache
+		gate = fine // every commit would be compiled
 	} else if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go")
 	}
@@ -199,9 +204,6 @@ func TestConflictIsIgnored(t *testing.T) {
 	}
 }
 
-// treeKills is how often runs with children are killed in all.
-const treeKills = 200
-
 // A run with children that is killed at any moment and resumed ends the same:
 // every task passed and merged once, in the same tree; nothing is lost. L-AC11 P-B16
 func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
@@ -210,7 +212,7 @@ func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 	}
 	t.Parallel()
 	bin := pawlProgram(t)
-	killAnywhere(t, treeKills/killsEachRun, killing{
+	killAnywhere(t, testsize.Of(0, 60, 200)/killsEachRun, killing{
 		victim: func(t *testing.T) *victim {
 			return newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
 		},

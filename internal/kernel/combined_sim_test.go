@@ -12,6 +12,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/land"
 	"pawl/internal/recipe"
+	"pawl/internal/testsize"
 	"pawl/internal/view"
 )
 
@@ -78,10 +79,7 @@ func TestCombinations(t *testing.T) {
 			t.Errorf("nothing is refused with %q", why)
 		}
 	}
-	seeds := 25
-	if testing.Short() {
-		seeds = 1
-	}
+	seeds := testsize.Of(1, 5, 25)
 	var mu sync.Mutex
 	happened := map[string]int{}
 	for i, keys := range runs {

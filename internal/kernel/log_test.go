@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/testsize"
 )
 
 // replay folds the events of another world's log one by one and yields how many it has folded.
@@ -42,19 +43,11 @@ func (w *world) inherit() {
 	}
 }
 
-// shortStride is the factor by which a short test tries fewer events than a full one.
-const shortStride = 12
-
-// everyEvent returns the distance between two events of a log that a test tries.
-func everyEvent(distance int) int {
-	if testing.Short() {
-		return distance * shortStride
-	}
-	return distance
+// isTried reports whether a test tries the nth event of a log: all that are so far apart, or fewer
+// if the test is not to take hours. Other seeds try other events.
+func isTried(n int, seed uint64, distance int) bool {
+	return (n+int(seed))%(distance*testsize.Of(12, 3, 1)) == 0
 }
-
-// isTried reports whether a test tries the nth event of a log. Other seeds try other events.
-func isTried(n int, seed uint64, distance int) bool { return (n+int(seed))%everyEvent(distance) == 0 }
 
 // sayWhere logs the event at which a test failed.
 func sayWhere(t testing.TB, of *simulation, seed *uint64, n *int) {

@@ -13,6 +13,7 @@ import (
 	"pawl"
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/abuse/cheat"
+	"pawl/internal/testsize"
 )
 
 // cheatLimit bounds a command that compiles or fetches, on a busy machine.
@@ -84,8 +85,11 @@ func (e *estate) MustProject(tb testing.TB, box *sandbox.Box, eco *cheat.Ecosyst
 func TestCheatsDoNotReachGates(t *testing.T) {
 	for _, eco := range cheat.Ecosystems() {
 		t.Run(eco.Name, func(t *testing.T) {
-			skipSlow(t, &eco)
+			skipSlow(t, &eco, true)
 			confinedMechanisms(t, func(t *testing.T, box *sandbox.Box) {
+				if strings.HasSuffix(t.Name(), "/Copies") {
+					skipSlow(t, &eco, false)
+				}
 				e := MustEstate(t, box)
 				e.MustProject(t, box, &eco)
 				agent, err := e.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: e.dir})
@@ -142,11 +146,12 @@ func whileItRuns(t *testing.T, agent pawl.Room, eco *cheat.Ecosystem) (end func(
 	}
 }
 
-// skipSlow skips what compiles and fetches.
-func skipSlow(t *testing.T, eco *cheat.Ecosystem) {
+// skipSlow skips an ecosystem that compiles or fetches in a short test, and in one of the usual size
+// unless it is said to run there too.
+func skipSlow(t *testing.T, eco *cheat.Ecosystem, usual bool) {
 	t.Helper()
-	if testing.Short() && eco.Name != "Leftovers" {
-		t.Skip("compiles and fetches: for make test")
+	if eco.Name != "Leftovers" && !testsize.Of(false, usual, true) {
+		t.Skip("compiles or fetches: for make test or make soak")
 	}
 }
 
@@ -157,7 +162,7 @@ func TestCheatsWorkInAGatesOwnRoom(t *testing.T) {
 	for _, eco := range cheat.Ecosystems() {
 		total += len(eco.Cheats)
 		t.Run(eco.Name, func(t *testing.T) {
-			skipSlow(t, &eco)
+			skipSlow(t, &eco, false)
 			e := MustEstate(t, box)
 			e.MustProject(t, box, &eco)
 			for _, c := range eco.Cheats {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/testsize"
 	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
@@ -500,7 +501,7 @@ func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike fun
 const changes = "?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat,?mkdir,?mkdirat,?rmdir,utimensat,fchmod,fsync"
 
 // mustStrace returns the path of strace, if it can be used, and how many changes
-// to go on between kills. PAWL_KILL_ALL makes that one.
+// to go on between kills.
 func mustStrace(t *testing.T) (path string, step int) {
 	t.Helper()
 	if testing.Short() {
@@ -513,10 +514,7 @@ func mustStrace(t *testing.T) (path string, step int) {
 	if out, err := exec.Command(path, "-qq", "-o", os.DevNull, "-e", "trace="+changes, "true").CombinedOutput(); err != nil {
 		t.Skipf("strace does not work here: %v\n%s", err, out)
 	}
-	if os.Getenv("PAWL_KILL_ALL") != "" {
-		return path, 1
-	}
-	return path, 19
+	return path, testsize.Of(0, 19, 1)
 }
 
 // TestKills kills git within its calls.
