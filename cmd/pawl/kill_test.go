@@ -102,6 +102,9 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	if inside < n/4 {
 		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, n/4)
 	}
+	if done < 200 {
+		return // few kills may miss the rare classes
+	}
 	for c := pawl.CrashRepeat; c <= pawl.CrashOnce; c++ {
 		if classes[c] == 0 {
 			t.Errorf("no kill hit an effect of class %s", c)

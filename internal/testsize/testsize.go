@@ -1,10 +1,9 @@
-// Package testsize says how much a test does that could go on for as long as one likes: that
-// kills runs at random moments, simulates random worlds, or has many rows alike.
+// Package testsize says how much a test does that could go on forever, because it kills runs
+// at random moments, simulates random worlds or tries many rows alike.
 //
-// There are three sizes. With -short a test has to end within seconds. The usual size is what
-// `make test` has the time for before a change lands; because the moments and worlds are other
-// ones each time, or many changes land, it adds up. `make soak` takes hours, and runs all that
-// there is.
+// There are three sizes. Short is for tests that are run every few minutes (go test -short),
+// usual for those that are run before a change lands (make test), and soak for those that may
+// take hours (make soak).
 package testsize
 
 import (
@@ -12,10 +11,10 @@ import (
 	"testing"
 )
 
-// SoakVar is the environment variable that asks for the largest size, whatever its value is.
+// SoakVar names the environment variable that asks for the largest size. Any value does, unless it is empty.
 const SoakVar = "PAWL_SOAK"
 
-// Of returns short for tests that run with -short, soak if [SoakVar] is set, and otherwise usual.
+// Of returns short if the tests run with -short, soak if [SoakVar] is set, and usual otherwise.
 func Of[T any](short, usual, soak T) T {
 	switch {
 	case testing.Short():
