@@ -76,7 +76,7 @@ test: ## run every test, with the race detector where there is a C compiler
 	$(call run-tests,kernel,-timeout $(TIMEOUT),$(KERNEL))
 	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$($(GO) list ./... | grep -v pawl/internal/kernel))
 
-soak: ## run every test in full in its largest size, which takes hours
+soak: ## run every test in its largest size, which takes hours
 	@PAWL_SOAK=1 $(MAKE) test TIMEOUT=10h
 
 # The agents are installed in a folder of their own, unless PAWL_AGENTS names one with their programs.

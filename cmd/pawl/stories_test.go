@@ -84,8 +84,9 @@ var plainPawl = sync.OnceValues(func() (string, error) {
 	return plain, nil
 })
 
-// installedPawl returns the path of the test binary as a program with pawl-helper beside it, as
-// installed programs have it. Without it, each confined command starts the test binary again.
+// installedPawl returns the path of the test binary under the name pawl, with pawl-helper in the
+// same folder as in an installation. Without pawl-helper, each confined command would start the
+// test binary again.
 var installedPawl = sync.OnceValues(func() (string, error) {
 	program, err := exec.LookPath("pawl")
 	if err != nil {

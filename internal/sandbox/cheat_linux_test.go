@@ -146,8 +146,8 @@ func whileItRuns(t *testing.T, agent pawl.Room, eco *cheat.Ecosystem) (end func(
 	}
 }
 
-// skipSlow skips an ecosystem that compiles or fetches in a short test, and in one of the usual size
-// unless it is said to run there too.
+// skipSlow skips ecosystems that compile or fetch, with -short always and with make test unless
+// usual is set.
 func skipSlow(t *testing.T, eco *cheat.Ecosystem, usual bool) {
 	t.Helper()
 	if eco.Name != "Leftovers" && !testsize.Of(false, usual, true) {

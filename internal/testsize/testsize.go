@@ -1,9 +1,8 @@
-// Package testsize says how much a test does that could go on forever, because it kills runs
-// at random moments, simulates random worlds or tries many rows alike.
+// Package testsize chooses how much work a test does, such as how often it kills a run or how
+// many random worlds it simulates.
 //
-// There are three sizes. Short is for tests that are run every few minutes (go test -short),
-// usual for those that are run before a change lands (make test), and soak for those that may
-// take hours (make soak).
+// There are three sizes: short for go test -short, usual for make test, and soak for make soak,
+// which may take hours.
 package testsize
 
 import (
@@ -11,7 +10,7 @@ import (
 	"testing"
 )
 
-// SoakVar names the environment variable that asks for the largest size. Any value does, unless it is empty.
+// SoakVar names the environment variable that asks for the largest size if it is not empty.
 const SoakVar = "PAWL_SOAK"
 
 // Of returns short if the tests run with -short, soak if [SoakVar] is set, and usual otherwise.

@@ -175,9 +175,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// built returns the entries whose projects a test builds and runs: every third has to be enough before
-// a change lands. It skips the test where that cannot be done. The machine that checks changes must have
-// all tools.
+// built returns the entries whose projects a test builds and runs: all with make soak, every third
+// with make test. It skips the test if a tool is missing, except in CI, where the test fails.
 func built(t *testing.T) (out []*Entry) {
 	t.Helper()
 	if testing.Short() {

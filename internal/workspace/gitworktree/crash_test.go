@@ -500,8 +500,8 @@ func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike fun
 // machine has them.
 const changes = "?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat,?mkdir,?mkdirat,?rmdir,utimensat,fchmod,fsync"
 
-// mustStrace returns the path of strace, if it can be used, and how many changes
-// to go on between kills.
+// mustStrace returns the path of strace and the number of changes from one kill to the
+// next. It skips the test where strace cannot be used.
 func mustStrace(t *testing.T) (path string, step int) {
 	t.Helper()
 	if testing.Short() {
