@@ -8,10 +8,16 @@ BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# The kernel starts no goroutine, which TestPure checks. In its simulations the race
-# detector would find nothing and take most of the suite's time.
-KERNEL := ./internal/kernel/...
-PLATFORMS := linux/amd64 darwin/amd64 darwin/arm64 windows/amd64
+# Packages that are tested without the race detector. The kernel starts no goroutine, which
+# TestPure checks. The tests of the others start thousands of processes of pawl, pawl-helper and
+# git, most of which do one thing after the other.
+KERNEL    := ./internal/kernel/...
+PROCESSES := ./cmd/pawl ./internal/sandbox ./internal/workspace/gitworktree
+# The tests of PROCESSES in which one process does several things at once. They run once more, as
+# small as with -short, with the race detector.
+RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
+# go vet runs for these too. darwin/amd64 would add nothing: no file is for it alone.
+PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 # Those that Pawl also runs on. On Windows it runs in WSL 2.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 # Where make install puts the programs, below $(PREFIX)/bin.
@@ -70,11 +76,12 @@ check: ## vet, build and test in about two minutes, with smaller simulations and
 	$(GO) build ./...
 	$(call run-tests,check,-short -timeout 20m,./...)
 
-test: ## run every test, with the race detector where there is a C compiler
+test: ## run every test, most with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
-	$(call run-tests,kernel,-timeout $(TIMEOUT),$(KERNEL))
-	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$($(GO) list ./... | grep -v pawl/internal/kernel))
+	$(call run-tests,plain,-timeout $(TIMEOUT),$(PROCESSES) $(KERNEL))
+	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(PROCESSES) $(KERNEL) | sort)))
+	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(PROCESSES)))
 
 soak: ## run every test in its largest size, which takes hours
 	@PAWL_SOAK=1 $(MAKE) test TIMEOUT=10h

@@ -70,7 +70,7 @@ func writes(ids ...string) string {
 func TestBatchesKilledAnywhereEndTheSame(t *testing.T) {
 	t.Parallel()
 	bin := pawlProgram(t)
-	killAnywhere(t, testsize.Of(5, 40, 100)/killsEachRun, killing{
+	killAnywhere(t, testsize.Of(5, 15, 100)/killsEachRun, killing{
 		victim: func(t *testing.T) *victim {
 			return newVictim(t, bin, listScript(), map[string]string{"README": "lists\n"}, "Five lists", "--recipe", "coherence", "--parallel", "2", "--unsandboxed",
 				"--gate", "types=test -e README")

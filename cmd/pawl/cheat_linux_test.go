@@ -11,6 +11,7 @@ import (
 	"pawl"
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/abuse/cheat"
+	"pawl/internal/testsize"
 )
 
 // toolchains returns the variables by which programs in the user's home are found from
@@ -39,8 +40,8 @@ func TestRunWithCheats(t *testing.T) {
 	}
 	for _, eco := range cheat.Ecosystems() {
 		t.Run(eco.Name, func(t *testing.T) {
-			if testing.Short() && eco.Name != "Leftovers" {
-				t.Skip("compiles and fetches: for make test")
+			if eco.Name != "Leftovers" && testsize.Of(true, eco.Name != "Go", false) {
+				t.Skip("compiles and fetches: make test runs it for Go, and make soak for all")
 			}
 			if out, err := exec.Command("sh", "-c", eco.Needs).CombinedOutput(); err != nil {
 				t.Skipf("the tools of %s are not there: %v: %s", eco.Name, err, out)

@@ -40,7 +40,7 @@ func newYard(t *testing.T, bin string) *yard {
 		"PATH=" + toolFolder(t, tools...), "HOME=" + home,
 		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost",
+		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost", noRaceWait,
 	}}
 	t.Cleanup(func() {
 		_ = y.pawl(home, "serve", "stop").Run()
@@ -807,7 +807,6 @@ func TestDaemonHandsOver(t *testing.T) {
 	}
 	newer := filepath.Join(filepath.Dir(older), newerPawl)
 	y := newYard(t, older)
-	y.env = append(y.env, noRaceWait)
 	const key = "sk-test-0123456789abcdef"
 	asked, held := make(chan struct{}, 100), make(chan struct{})
 	server := modeltest.NewServer(modeltest.Anthropic, func(req pawl.ModelRequest) modeltest.Reply {
@@ -888,7 +887,6 @@ func TestDaemonHandsOver(t *testing.T) {
 func TestBackgroundHasItsShellsKeys(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, pawlProgram(t))
-	y.env = append(y.env, noRaceWait)
 	const key = "sk-test-0123456789abcdef"
 	asked, held := make(chan struct{}, 100), make(chan struct{})
 	server := modeltest.NewServer(modeltest.Anthropic, func(req pawl.ModelRequest) modeltest.Reply {

@@ -204,15 +204,11 @@ func TestUntested(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	params := storyParams(t, filepath.Join("testdata", "docs"))
-	settle, dir := params.Setup, t.TempDir()
-	if err := os.Symlink(pawlProgram(t), filepath.Join(dir, "pawl")); err != nil {
-		t.Fatal(err)
-	}
+	settle := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		if err := settle(env); err != nil {
 			return err
 		}
-		env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
 		// Pages show what Ada sees, who has set nothing.
 		env.Setenv("HOME", env.WorkDir+"/home/ada")
 		env.Setenv("XDG_STATE_HOME", "")

@@ -26,13 +26,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/model/modeltest"
-)
-
-// How many faults are tried: PAWL_FAULTS says another number, PAWL_FAULTS_SEED repeats a
-// campaign, and PAWL_FAULTS_TABLE names a file for its table. make faults sets them.
-const (
-	faultsFull  = 24
-	faultsShort = 12
+	"pawl/internal/testsize"
 )
 
 // faultsEachRun is how many faults a run meets, unless one of them is named as damage.
@@ -240,14 +234,13 @@ func faults(skewed func() (string, error)) []fault {
 type row struct{ tried, same, named, told int }
 
 // A run that meets any fault ends as one that met none, or what is damaged is named; nothing
-// is lost in silence. Every kind of fault meets runs of every recipe.
+// is lost in silence. Every kind of fault meets runs of every recipe. PAWL_FAULTS says another
+// number of faults, PAWL_FAULTS_SEED repeats a campaign, and PAWL_FAULTS_TABLE names a file for
+// its table. make faults sets them.
 // F-16 F-18
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	n := faultsFull
-	if testing.Short() {
-		n = faultsShort
-	}
+	n := testsize.Of(6, 12, 100)
 	seed := uint64(time.Now().UnixNano())
 	for name, to := range map[string]func(uint64){"PAWL_FAULTS": func(v uint64) { n = int(v) }, "PAWL_FAULTS_SEED": func(v uint64) { seed = v }} {
 		if s := os.Getenv(name); s != "" {

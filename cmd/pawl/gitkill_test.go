@@ -78,7 +78,7 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 	undisturbed.finish(t)
 	want := undisturbed.batchEnding(t)
 	calls := undisturbed.calls(t)
-	step := max(len(calls)/testsize.Of(0, 4, len(calls)), 1)
+	step := max(len(calls)/testsize.Of(0, 2, len(calls)), 1)
 	for at := 1 + step/2; at <= len(calls); at += step {
 		for _, when := range []string{"before", "after"} {
 			t.Run(fmt.Sprint(when, " ", at), func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestKilledWhilePreparing(t *testing.T) {
 		t.Skipf("commands cannot be confined here: %v", err)
 	}
 	t.Parallel()
-	n := testsize.Of(5, 40, 200)
+	n := testsize.Of(5, 20, 200)
 	var preparing atomic.Int64
 	killAnywhere(t, max(n/killsEachRun, 1), killing{
 		victim: func(t *testing.T) *victim {

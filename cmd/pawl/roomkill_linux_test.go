@@ -88,7 +88,7 @@ func TestKilledWithRoomsEndsTheSame(t *testing.T) {
 		t.Skipf("commands cannot be confined here: %v", err)
 	}
 	t.Parallel()
-	n := testsize.Of(5, 60, 300)
+	n := testsize.Of(5, 30, 300)
 	var open atomic.Int64
 	killAnywhere(t, max(n/killsEachRun, 1), killing{
 		victim: func(t *testing.T) *victim { return newRoomVictim(t, newMark(), killScript, killGate) },

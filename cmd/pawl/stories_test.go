@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,31 +56,16 @@ const olderPawl, newerPawl = "pawl-v1.2.0", "pawl-v1.10.0"
 // waiting for a second when they exit.
 const noRaceWait = "GORACE=atexit_sleep_ms=0"
 
-// pawlProgram returns the path of a pawl program without the race detector, which makes
-// pawl several times slower. If the test binary has the race detector, pawl is built once
-// without it; otherwise the test binary itself is the program. Only stories run pawl with
-// the race detector.
+// pawlProgram returns the path of the pawl program that tests start. It has the race detector if
+// the tests have it.
 func pawlProgram(t *testing.T) string {
 	t.Helper()
-	program, err := plainPawl()
+	program, err := installedPawl()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return program
 }
-
-var plainPawl = sync.OnceValues(func() (string, error) {
-	program, err := installedPawl()
-	info, ok := debug.ReadBuildInfo()
-	if err != nil || !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return program, err
-	}
-	plain := filepath.Join(filepath.Dir(program), "pawl-plain")
-	if out, err := exec.Command("go", "build", "-o", plain, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
-	}
-	return plain, nil
-})
 
 // installedPawl returns the path of the test binary under the name pawl, with pawl-helper in the
 // same folder as in an installation. Without pawl-helper, each confined command would start the
@@ -113,9 +96,7 @@ func TestStories(t *testing.T) {
 func storyParams(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	bin, confining, runtimes := toolFolder(t, tools...), toolFolder(t, "bwrap"), toolFolder(t, "make", "node", "npm", "pytest")
-	if _, err := installedPawl(); err != nil {
-		t.Fatal(err)
-	}
+	pawlProgram(t) // stories find it in PATH
 	built, err := goCache()
 	if err != nil {
 		t.Fatal(err)

@@ -208,7 +208,7 @@ func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 	}
 	t.Parallel()
 	bin := pawlProgram(t)
-	killAnywhere(t, testsize.Of(0, 60, 200)/killsEachRun, killing{
+	killAnywhere(t, testsize.Of(0, 20, 200)/killsEachRun, killing{
 		victim: func(t *testing.T) *victim {
 			return newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
 		},

@@ -479,8 +479,7 @@ func TestCrashes(t *testing.T) {
 // strike strikes one call after the other.
 func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike func(func(*exec.Cmd) error, *exec.Cmd)) {
 	for at, call := range whole.made() { // calls side by side may change places
-		// In short mode only every sixth call is struck.
-		if testing.Short() && (at+len(whole.made()))%6 != 0 {
+		if (at+len(whole.made()))%testsize.Of(6, 3, 1) != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s call %d", when, at+1), func(t *testing.T) {
@@ -514,7 +513,7 @@ func mustStrace(t *testing.T) (path string, step int) {
 	if out, err := exec.Command(path, "-qq", "-o", os.DevNull, "-e", "trace="+changes, "true").CombinedOutput(); err != nil {
 		t.Skipf("strace does not work here: %v\n%s", err, out)
 	}
-	return path, testsize.Of(0, 19, 1)
+	return path, testsize.Of(0, 47, 1)
 }
 
 // TestKills kills git within its calls.

@@ -18,6 +18,7 @@ import (
 	"pawl"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
@@ -36,7 +37,7 @@ func TestJoined(t *testing.T) {
 		tests = append(tests, "TestDotGitIsPutRight", "TestChangesByHand", "TestShow", "TestFilesThatAreNone", "TestSubmodules")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^("+strings.Join(tests, "|")+")$")
-	if testing.Short() {
+	if testsize.Of(true, true, false) {
 		cmd.Args = append(cmd.Args, "-test.short")
 	}
 	cmd.Env = append(os.Environ(), joinedVariable+"=1")

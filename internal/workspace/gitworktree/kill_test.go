@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/testsize"
 	"pawl/internal/workspace/gitworktree"
 )
 
@@ -95,10 +96,7 @@ func resume(w pawl.Workspaces, root string, base pawl.CommitHash) (n int, err er
 // A process that is killed at any moment, again and again, ends where one ends that was not.
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	kills := 500
-	if testing.Short() {
-		kills = 15
-	}
+	kills := testsize.Of(15, 100, 500)
 	files := map[string]string{".gitignore": "build/\n", "README": "A project.\n", "lib/a.txt": "one\n"}
 	r, other := newRepository(t, files), newRepository(t, files)
 	r.joined, other.joined = false, false
