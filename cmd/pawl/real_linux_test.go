@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 )
 
 // realProject is a repository as people have them, and its user.
@@ -164,7 +165,7 @@ func TestRealProjects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			needReal(t, tt.needs...)
+			needReal(t, tt.name, tt.needs...)
 			p := tt.make(t)
 			v := p.victim(t)
 			v.initialise(t)
@@ -236,7 +237,7 @@ func TestAddedDependency(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			needReal(t, tt.needs...)
+			needReal(t, tt.name, tt.needs...)
 			p := tt.make(t)
 			v := p.victim(t)
 			v.initialise(t)
@@ -274,11 +275,12 @@ func TestAddedDependency(t *testing.T) {
 	}
 }
 
-// needReal skips a test of real projects where it cannot run.
-func needReal(t *testing.T, programs ...string) {
+// needReal skips a test of a kind of real project where it cannot run. Short tests run none, and
+// only the largest size runs them all.
+func needReal(t *testing.T, kind string, programs ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it runs package managers")
+	if !testsize.Of(false, slices.Contains([]string{"Npm", "Go", "Pip", "Monorepo"}, kind), true) {
+		t.Skip("it runs package managers: make test runs those of some kinds, and make soak all")
 	}
 	if _, err := sandbox.Probe(t.Context()); err != nil {
 		t.Skipf("commands cannot be confined here: %v", err)
@@ -460,7 +462,7 @@ const walk = (dir, depth) => {
 // F-02
 func TestSnoopingDependency(t *testing.T) {
 	t.Parallel()
-	needReal(t, "node", "npm")
+	needReal(t, "Npm", "node", "npm")
 	canary := newRegistry(t, "canary.test", func(string) map[string]string { return nil })
 	_, port, _ := strings.Cut(canary.host, ":")
 	n, err := strconv.Atoi(port)
@@ -535,7 +537,7 @@ func TestSnoopingDependency(t *testing.T) {
 // registry, and yet the proxy refuses it for its address, so prepare ends at once.
 func TestBarredRegistry(t *testing.T) {
 	t.Parallel()
-	needReal(t, "node")
+	needReal(t, "Npm", "node")
 	p := realProject{files: map[string]string{"fetch.js": `
 const again = () => require('http').request({ host: '127.0.0.1', port: 3128, method: 'CONNECT', path: process.argv[2] })
   .on('connect', () => setTimeout(again, 100)).end()
