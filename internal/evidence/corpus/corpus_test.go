@@ -175,7 +175,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// built returns the entries whose projects a test builds and runs: all with make soak, every third
+// built returns the entries whose projects a test builds and runs: all with make soak, every sixth
 // with make test. It skips the test if a tool is missing, except in CI, where the test fails.
 func built(t *testing.T) (out []*Entry) {
 	t.Helper()
@@ -190,7 +190,7 @@ func built(t *testing.T) (out []*Entry) {
 			t.Skipf("%s is missing: the corpus needs it", tool)
 		}
 	}
-	every := testsize.Of(0, 3, 1)
+	every := testsize.Of(0, 6, 1)
 	for i, e := range load(t) {
 		if i%every == 0 {
 			out = append(out, e)

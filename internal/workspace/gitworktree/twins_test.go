@@ -17,6 +17,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git/index"
+	"pawl/internal/testsize"
 	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
@@ -261,10 +262,7 @@ func TestTwins(t *testing.T) {
 	files := map[string]string{
 		".gitignore": "build/\n", "README": "A project.\n", "lib/a.txt": "one\n", "lib/b/c": "c\n", ".pawl/tasks/000/report.md": "Done.\n",
 	}
-	seeds, steps := 6, 30
-	if testing.Short() {
-		seeds, steps = 2, 15
-	}
+	seeds, steps := testsize.Of(1, 2, 6), testsize.Of(15, 20, 30)
 	for _, joined := range []bool{false, true} {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("joined=%v/%d", joined, seed), func(t *testing.T) {
