@@ -130,11 +130,12 @@ func (v *victim) sound(t *testing.T) {
 // that change the same lines is told what conflicts, and resolves it. L-76 L-10
 func TestConflictIsResolved(t *testing.T) {
 	t.Parallel()
-	gate := "go test -json ./..."
-	if testing.Short() {
-		gate = fine // go test would compile every commit without a cache
-	} else if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go")
+	parses := "gofmt -e *.go >/dev/null && " + fine
+	gate := testsize.Of(fine, parses, "go test -json ./...") // go test compiles every commit without a cache
+	for _, program := range []string{"go", "gofmt"} {
+		if _, err := exec.LookPath(program); err != nil && gate != fine {
+			t.Skipf("no %s", program)
+		}
 	}
 	v := newVictim(t, pawlProgram(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3",
 		"--unsandboxed", "--gate", "tests="+gate)

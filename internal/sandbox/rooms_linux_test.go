@@ -21,6 +21,7 @@ import (
 	"pawl"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 )
 
 // estate is a project's rooms with a worktree and a checkout of commit c0.
@@ -881,8 +882,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	which := "Room|Delegate|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results|Limits|Wide"
 	not := "OwnRoom" // what shows that cheats are some shows it once
-	if testing.Short() {
-		not += "|Markers"
+	if testsize.Of(true, true, false) {
+		not += "|Markers|ConfinedGo|Cheats" // which take the longest
 	}
 	asUser := func(args ...string) (string, error) {
 		cmd := exec.Command(program, append(args, "-test.short")...)
