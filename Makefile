@@ -30,8 +30,9 @@ LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
 SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
 MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
-# TIMEOUT is how long the tests of a package may take.
-TIMEOUT ?= 80m
+# TIMEOUT is how long the tests of a package may take. On two slow cores those of cmd/pawl take
+# half of it.
+TIMEOUT ?= 60m
 
 # run-tests NAME,FLAGS,PACKAGES runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
