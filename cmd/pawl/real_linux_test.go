@@ -279,7 +279,7 @@ func TestAddedDependency(t *testing.T) {
 // only the largest size runs them all.
 func needReal(t *testing.T, kind string, programs ...string) {
 	t.Helper()
-	if !testsize.Of(false, slices.Contains([]string{"Npm", "Go", "Pip", "Monorepo"}, kind), true) {
+	if !testsize.Of(false, slices.Contains([]string{"Npm", "Pip", "Monorepo"}, kind), true) {
 		t.Skip("it runs package managers: make test runs those of some kinds, and make soak all")
 	}
 	if _, err := sandbox.Probe(t.Context()); err != nil {

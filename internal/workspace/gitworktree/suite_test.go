@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWorkspaces(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []struct {
 		name    string
 		options []string
@@ -51,6 +52,7 @@ func TestWorkspaces(t *testing.T) {
 		{"sha256", []string{"--object-format=sha256"}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && kind.options != nil {
 				t.Skip("one kind of hash is enough for a short test")
 			}
