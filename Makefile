@@ -8,11 +8,10 @@ BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# Packages that are tested without the race detector. The kernel starts no goroutine, which
-# TestPure checks, and most of the other tests of PURE fold logs with it. The tests of PROCESSES
-# start thousands of processes of pawl, pawl-helper and git, most of which do one thing after
-# the other.
-PURE      := ./internal/kernel/... ./internal/cli/replay ./internal/document/...
+# Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
+# kernel, TestPure checks that. The tests of PROCESSES start thousands of processes of pawl,
+# pawl-helper and git, most of which do one thing after the other.
+SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/git/index
 PROCESSES := ./cmd/pawl ./internal/sandbox ./internal/workspace/gitworktree
 # The tests of PROCESSES in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
@@ -81,8 +80,8 @@ check: ## vet, build and test in about two minutes, with smaller simulations and
 test: ## run every test, most with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
-	$(call run-tests,plain,-timeout $(TIMEOUT),$(PROCESSES) $(PURE))
-	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(PROCESSES) $(PURE) | sort)))
+	$(call run-tests,plain,-timeout $(TIMEOUT),$(PROCESSES) $(SERIAL))
+	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(PROCESSES) $(SERIAL) | sort)))
 	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(PROCESSES)))
 
 soak: ## run every test in its largest size, which takes hours
