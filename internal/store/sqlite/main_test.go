@@ -12,6 +12,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 // The test binary becomes the process that TestKilledProcess kills and
@@ -33,13 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stride returns the step of a loop over all cases: 1, or short in short mode.
-func stride(short int) int {
-	if testing.Short() {
-		return short
-	}
-	return 1
-}
+// stride returns the step of a loop over all cases: short in short mode, 1 in the largest size.
+func stride(short int) int { return testsize.Of(short, min(short, 3), 1) }
 
 // mustOpen opens a log for appending; whoever calls it closes it.
 func mustOpen(tb testing.TB, dir string) *Log {
