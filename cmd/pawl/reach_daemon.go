@@ -26,7 +26,7 @@ const (
 	// way gets [drainTime] to finish.
 	changing = drainTime + 5*time.Second
 	// replacing is how long the place of a daemon is kept for the one that replaces it.
-	replacing = time.Second
+	replacing = 3 * time.Second
 	// glance is how long a daemon may take to say who it is.
 	glance = 2 * time.Second
 )
