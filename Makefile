@@ -9,13 +9,13 @@ GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
-# kernel, TestPure checks that. The tests of PROCESSES start thousands of processes of pawl,
-# pawl-helper and git, most of which do one thing after the other.
+# kernel, TestPure checks that. The tests of COSTLY start thousands of processes of pawl,
+# pawl-helper and git, or open thousands of databases, one after the other.
 SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/git/index
-PROCESSES := ./cmd/pawl ./internal/sandbox ./internal/workspace/gitworktree
-# The tests of PROCESSES in which one process does several things at once. They run once more, as
+COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
+# The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
-RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
+RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
 # go vet runs for these too. darwin/amd64 would add nothing: no file is for it alone.
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 # Those that Pawl also runs on. On Windows it runs in WSL 2.
@@ -80,9 +80,9 @@ check: ## vet, build and test in about two minutes, with smaller simulations and
 test: ## run every test, most with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
-	$(call run-tests,plain,-timeout $(TIMEOUT),$(PROCESSES) $(SERIAL))
-	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(PROCESSES) $(SERIAL) | sort)))
-	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(PROCESSES)))
+	$(call run-tests,plain,-timeout $(TIMEOUT),$(COSTLY) $(SERIAL))
+	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)))
+	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(COSTLY)))
 
 soak: ## run every test in its largest size, which takes hours
 	@PAWL_SOAK=1 $(MAKE) test TIMEOUT=10h

@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 // tracedCalls lists the system calls that a [tracedDisk] models. unsupportedCalls lists
@@ -273,7 +274,7 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 	calls, crashes := 0, 0
 	look := func(when string) {
 		// Cut the power after every call at first, and less often as the log grows.
-		if calls++; random.IntN(1+calls/20) == 0 {
+		if calls++; random.IntN(1+calls/testsize.Of(1, 4, 20)) == 0 {
 			crashes++
 			h.wantTold(t, dir, random, fmt.Sprintf("%s, call %d", when, calls))
 		}
