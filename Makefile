@@ -16,10 +16,10 @@ COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/wo
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
 RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
-# go vet runs for these too. darwin/amd64 would add nothing: no file is for it alone. Only PROCESSOR
-# has files for a processor, so it is all that is vetted for linux/arm64.
+# go vet runs for these too. darwin/amd64 would add nothing: no file is for it alone.
 PLATFORMS := darwin/arm64 windows/amd64
-PROCESSOR := ./internal/sandbox/confine
+# The only package with files for one processor, which go vet checks for linux/arm64.
+ARM64     := ./internal/sandbox/confine
 # Those that Pawl also runs on. On Windows it runs in WSL 2.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 # Where make install puts the programs, below $(PREFIX)/bin.
@@ -96,11 +96,11 @@ test-agents: ## run the tests with real coding agents, which it installs from np
 	PAWL_AGENTS=$(or $(PAWL_AGENTS),$(CURDIR)/bin/agents/bin) $(SUM) --format testname -- -count 1 -parallel 2 -timeout 60m \
 		-run '^(TestTableOfAgents|TestAgentsFallSilent|TestAgents)$$' ./internal/delegate ./cmd/pawl
 
-lint: ## run the linters, go vet for every platform that Pawl compiles on, and the check of THIRD_PARTY_NOTICES
+lint: ## run the linters, go vet for other platforms, and the check of THIRD_PARTY_NOTICES
 	$(GO) run ./tools/notices $(NOTICES)
 	$(LINT) run ./...
 	@for p in $(PLATFORMS); do echo "go vet for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
-	@echo "go vet for linux/arm64"; GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet $(PROCESSOR)
+	@echo "go vet for linux/arm64"; GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet $(ARM64)
 
 notices: ## write THIRD_PARTY_NOTICES anew, after a dependency has changed
 	$(GO) run ./tools/notices -write $(NOTICES)

@@ -41,7 +41,7 @@ func TestRunWithCheats(t *testing.T) {
 	for _, eco := range cheat.Ecosystems() {
 		t.Run(eco.Name, func(t *testing.T) {
 			if eco.Name != "Leftovers" && testsize.Of(true, eco.Name != "Go", false) {
-				t.Skip("compiles and fetches: make test runs it for Go, and make soak for all")
+				t.Skip("it compiles and fetches; make test runs Go only, make soak all")
 			}
 			if out, err := exec.Command("sh", "-c", eco.Needs).CombinedOutput(); err != nil {
 				t.Skipf("the tools of %s are not there: %v: %s", eco.Name, err, out)

@@ -234,9 +234,10 @@ func faults(skewed func() (string, error)) []fault {
 type row struct{ tried, same, named, told int }
 
 // A run that meets any fault ends as one that met none, or what is damaged is named; nothing
-// is lost in silence. Every kind of fault meets runs of every recipe. PAWL_FAULTS says another
-// number of faults, PAWL_FAULTS_SEED repeats a campaign, and PAWL_FAULTS_TABLE names a file for
-// its table. make faults sets them.
+// is lost in silence. Every kind of fault meets runs of every recipe.
+//
+// PAWL_FAULTS sets the number of faults, PAWL_FAULTS_SEED repeats a campaign, and
+// PAWL_FAULTS_TABLE names a file for the table. make faults sets them.
 // F-16 F-18
 func TestFaults(t *testing.T) {
 	t.Parallel()

@@ -275,12 +275,12 @@ func TestAddedDependency(t *testing.T) {
 	}
 }
 
-// needReal skips a test of a kind of real project where it cannot run. Short tests run none, and
-// only the largest size runs them all.
+// needReal skips a test of a kind of project, unless its size includes that kind and the programs
+// it needs are there. Short tests include none, and only make soak includes all.
 func needReal(t *testing.T, kind string, programs ...string) {
 	t.Helper()
 	if !testsize.Of(false, slices.Contains([]string{"Npm", "Pip", "Monorepo"}, kind), true) {
-		t.Skip("it runs package managers: make test runs those of some kinds, and make soak all")
+		t.Skip("it runs package managers; make test does so for some kinds of projects, make soak for all")
 	}
 	if _, err := sandbox.Probe(t.Context()); err != nil {
 		t.Skipf("commands cannot be confined here: %v", err)

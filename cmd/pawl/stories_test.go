@@ -56,8 +56,8 @@ const olderPawl, newerPawl = "pawl-v1.2.0", "pawl-v1.10.0"
 // waiting for a second when they exit.
 const noRaceWait = "GORACE=atexit_sleep_ms=0"
 
-// pawlProgram returns the path of the pawl program that tests start. It has the race detector if
-// the tests have it.
+// pawlProgram returns the path of the pawl that tests start. It is built with the race detector if
+// the tests are.
 func pawlProgram(t *testing.T) string {
 	t.Helper()
 	program, err := installedPawl()

@@ -956,8 +956,8 @@ func TestLimitsAreTold(t *testing.T) {
 			continue
 		}
 		limits := pawl.RoomLimits{Processes: 60, Memory: 200 << 20, FileSize: 1 << 20}
-		if test.met.Resource == pawl.ResourceCPU {
-			limits.CPU = time.Second // a slow machine may need more to fill the memory
+		if test.met.Resource == pawl.ResourceCPU { // on a slow machine the other commands need more
+			limits.CPU = time.Second
 		}
 		r := MustLimited(t, box, limits)
 		result := MustRun(t, r, pawl.Command{Shell: test.shell})

@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stride returns the step of a loop over all cases: short in short mode, 1 in the largest size.
+// stride returns the step of a loop over cases: short with -short, at most 3 with make test, and 1
+// with make soak.
 func stride(short int) int { return testsize.Of(short, min(short, 3), 1) }
 
 // mustOpen opens a log for appending; whoever calls it closes it.
