@@ -99,14 +99,11 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	if done < n {
 		t.Errorf("only %d kills, want %d", done, n)
 	}
-	if inside == 0 {
-		t.Error("no kill was inside an effect")
+	if inside < n/4 {
+		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, n/4)
 	}
 	if done < 200 {
 		return // few kills may miss the rare classes
-	}
-	if inside < done/4 {
-		t.Errorf("%d of %d kills were inside an effect, want a quarter at least", inside, done)
 	}
 	for c := pawl.CrashRepeat; c <= pawl.CrashOnce; c++ {
 		if classes[c] == 0 {
