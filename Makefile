@@ -8,18 +8,20 @@ BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+# All that is built without the race detector is built with these settings, as it is released, so
+# that one run of .ci/run compiles no package twice for the same platform.
+PLAIN := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) -trimpath)"
 # Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
 # kernel, TestPure checks that. The tests of COSTLY start thousands of processes of pawl,
 # pawl-helper and git, or open thousands of databases, one after the other.
-SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/git/index
+SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/evidence/source ./internal/git/index
 COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
 RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
-# go vet runs for these too. darwin/amd64 would add nothing: no file is for it alone.
-PLATFORMS := darwin/arm64 windows/amd64
-# The only package with files for one processor, which go vet checks for linux/arm64.
-ARM64     := ./internal/sandbox/confine
+# make lint checks that everything compiles for these too. darwin/amd64 would add nothing: no file
+# is for it alone.
+PLATFORMS := darwin/arm64 linux/arm64 windows/amd64
 # Those that Pawl also runs on. On Windows it runs in WSL 2.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 # Where make install puts the programs, below $(PREFIX)/bin.
@@ -35,12 +37,12 @@ MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 # half of it.
 TIMEOUT ?= 60m
 
-# run-tests NAME,FLAGS,PACKAGES runs the packages' tests. It prints a line for each
+# run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
 # vet, since the targets that use it run go vet themselves.
 define run-tests
 	@mkdir -p bin
-	@$(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
+	@$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
@@ -50,11 +52,11 @@ help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 build: ## build bin/pawl and bin/pawl-helper
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)-helper ./cmd/pawl-helper
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/pawl
+	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN)-helper ./cmd/pawl-helper
+	$(PLAIN) $(GO) build -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/pawl
 
 man: ## write the man pages, one a command, into bin/man/man1
-	$(GO) run -tags man -ldflags "-X main.version=$(VERSION)" ./cmd/pawl bin/man/man1
+	$(PLAIN) $(GO) run -tags man -ldflags "-X main.version=$(VERSION)" ./cmd/pawl bin/man/man1
 
 install: build man ## install pawl, pawl-helper and the man pages in PREFIX (PREFIX=~/.local)
 	@mkdir -p $(PREFIX)/bin $(PREFIX)/share/man/man1
@@ -75,15 +77,15 @@ demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
 	@$(BIN) demo
 
 check: ## vet, build and test in about two minutes, with smaller simulations and kill tests and no race detector
-	$(GO) vet ./...
-	$(GO) build ./...
-	$(call run-tests,check,-short -timeout 20m,./...)
+	$(PLAIN) $(GO) vet ./...
+	$(PLAIN) $(GO) build ./...
+	$(call run-tests,check,-short -timeout 20m,./...,$(PLAIN))
 
 test: ## run every test, most with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
-	$(GO) vet ./...
-	$(call run-tests,plain,-timeout $(TIMEOUT),$(COSTLY) $(SERIAL))
-	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)))
+	$(PLAIN) $(GO) vet ./...
+	$(call run-tests,plain,-timeout $(TIMEOUT),$(COSTLY) $(SERIAL),$(PLAIN))
+	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)),$(if $(RACE),,$(PLAIN)))
 	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(COSTLY)))
 
 soak: ## run every test in its largest size, which takes hours
@@ -93,14 +95,13 @@ soak: ## run every test in its largest size, which takes hours
 test-agents: ## run the tests with real coding agents, which it installs from npm (PAWL_AGENTS=FOLDER uses those in a folder)
 	@$(if $(PAWL_AGENTS),,tools/agents/install bin/agents)
 	@mkdir -p bin
-	PAWL_AGENTS=$(or $(PAWL_AGENTS),$(CURDIR)/bin/agents/bin) $(SUM) --format testname -- -count 1 -parallel 2 -timeout 60m \
+	$(PLAIN) PAWL_AGENTS=$(or $(PAWL_AGENTS),$(CURDIR)/bin/agents/bin) $(SUM) --format testname -- -count 1 -parallel 2 -timeout 60m \
 		-run '^(TestTableOfAgents|TestAgentsFallSilent|TestAgents)$$' ./internal/delegate ./cmd/pawl
 
-lint: ## run the linters, go vet for other platforms, and the check of THIRD_PARTY_NOTICES
-	$(GO) run ./tools/notices $(NOTICES)
-	$(LINT) run ./...
-	@for p in $(PLATFORMS); do echo "go vet for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
-	@echo "go vet for linux/arm64"; GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet $(ARM64)
+lint: ## run the linters, and check THIRD_PARTY_NOTICES and the types for other platforms
+	$(PLAIN) $(GO) run ./tools/notices $(NOTICES)
+	$(PLAIN) $(LINT) run ./...
+	$(PLAIN) $(GO) run ./tools/platforms $(PLATFORMS)
 
 notices: ## write THIRD_PARTY_NOTICES anew, after a dependency has changed
 	$(GO) run ./tools/notices -write $(NOTICES)
