@@ -15,6 +15,7 @@ import (
 	"pawl"
 	"pawl/internal/git"
 	"pawl/internal/git/index"
+	"pawl/internal/testsize"
 )
 
 // apart is a folder that is kept beside the index.
@@ -230,11 +231,7 @@ func (r *repository) fsck(trees ...string) {
 
 // Whatever is done to a folder, an index and git find the same tree.
 func TestRandomTrees(t *testing.T) {
-	worlds := 220
-	if testing.Short() {
-		worlds = 40
-	}
-	for seed := range worlds {
+	for seed := range testsize.Of(40, 80, 220) { // each has six trees
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := newRepository(t)
