@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl/internal/cli"
+	"pawl/internal/testsize"
 )
 
 // mustDemo is a demo that makes its files in tmp and compiles Go code from nothing.
@@ -51,8 +52,12 @@ func nothingLeft(t *testing.T, tmp string) {
 	}
 }
 
-// The demo leaves no file and no process. F-20
+// The demo leaves no file and no process. In the usual size of tests, the README's demo and
+// TestDemoStopped show it. F-20
 func TestDemoLeavesNothing(t *testing.T) {
+	if testsize.Of(true, true, false) {
+		t.Skip("it compiles the standard library in a room; make soak runs it")
+	}
 	_, cmd, tmp := mustDemo(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -204,11 +205,12 @@ func TestUntested(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	params := storyParams(t, filepath.Join("testdata", "docs"))
-	settle := params.Setup
+	settle, built := params.Setup, builtGo(t)
 	params.Setup = func(env *testscript.Env) error {
 		if err := settle(env); err != nil {
 			return err
 		}
+		env.Setenv("BUILTGO", built)
 		// Pages show what Ada sees, who has set nothing.
 		env.Setenv("HOME", env.WorkDir+"/home/ada")
 		env.Setenv("XDG_STATE_HOME", "")
@@ -222,6 +224,26 @@ func TestDocuments(t *testing.T) {
 		params.Cmds[name] = do
 	}
 	testscript.Run(t, params)
+}
+
+// builtGo returns a folder with a go that uses what Go has built on this machine. Commands of pages
+// have no $BUILT in front of go, and with a cache of their own they would compile the standard library.
+func builtGo(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := exec.LookPath("go")
+	if err != nil {
+		return dir // the stories are skipped
+	}
+	cache, err := goCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("#!/bin/sh\nGOCACHE='%s' exec '%s' \"$@\"\n", cache, program)
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // page is the document that a story is about.

@@ -26,7 +26,6 @@ import (
 
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/helper"
-	"pawl/internal/testsize"
 )
 
 // fakeAgent is the name under which the test binary plays a coding agent.
@@ -119,8 +118,6 @@ func storyParams(t *testing.T, dir string) testscript.Params {
 			case "sandbox":
 				_, err := sandbox.Probe(t.Context())
 				return err == nil, nil
-			case "soak":
-				return testsize.Of(false, false, true), nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "taken": // root cannot have commands run as 65534, which has an account
