@@ -2,11 +2,13 @@ package kernel
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,6 +87,11 @@ var parseAll = sync.OnceValues(func() (out []source, err error) {
 			folders = append(folders, e.Name())
 		}
 	}
+	root, err := exec.Command("go", "env", "GOROOT").Output() // a test built with -trimpath does not know it
+	if err != nil {
+		return nil, err
+	}
+	build.Default.GOROOT = strings.TrimSpace(string(root))
 	fset := token.NewFileSet()
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
 	for _, of := range folders {
