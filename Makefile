@@ -8,8 +8,8 @@ BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# All that is built without the race detector is built with these settings, as it is released, so
-# that one run of .ci/run compiles no package twice for the same platform.
+# What .ci/run builds without the race detector is built with these settings, which are those of a
+# release, so that what Pawl depends on is compiled once.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) -trimpath)"
 # Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
 # kernel, TestPure checks that. The tests of COSTLY start thousands of processes of pawl,
@@ -18,9 +18,9 @@ SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/evidence/sou
 COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
-RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands)$$
-# make lint checks that everything compiles for these too. darwin/amd64 would add nothing: no file
-# is for it alone.
+RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands|DelegateSocket|Input|StartAwaitsTheGroup|ChangesAndComposeCalls|BackgroundHasItsShellsKeys)$$
+# The platforms whose types make lint checks, beside the one it runs on, which is linux/amd64 for
+# .ci/run. darwin/amd64 would add nothing: no file is for it alone.
 PLATFORMS := darwin/arm64 linux/arm64 windows/amd64
 # Those that Pawl also runs on. On Windows it runs in WSL 2.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
@@ -33,8 +33,7 @@ LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
 SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
 MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
-# TIMEOUT is how long the tests of a package may take. On two slow cores those of cmd/pawl take
-# half of it.
+# TIMEOUT is how long the tests of a package may take. On two slow cores cmd/pawl's take half of that.
 TIMEOUT ?= 60m
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
@@ -43,7 +42,7 @@ TIMEOUT ?= 60m
 define run-tests
 	@mkdir -p bin
 	@$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
-	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
+	status=$$?; echo "The ten slowest tests:"; $(4) $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
 .PHONY: help build man install uninstall release demo check test soak test-agents lint notices rules bench fuzz faults mutants seams words tidy clean

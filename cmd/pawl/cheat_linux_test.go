@@ -41,7 +41,7 @@ func TestRunWithCheats(t *testing.T) {
 	for _, eco := range cheat.Ecosystems() {
 		t.Run(eco.Name, func(t *testing.T) {
 			if eco.Name != "Leftovers" && testsize.Of(true, eco.Name != "Go", false) {
-				t.Skip("it compiles and fetches; make test runs Go only, make soak all")
+				t.Skip("it compiles and fetches: Go is for make test, the others are for make soak")
 			}
 			if out, err := exec.Command("sh", "-c", eco.Needs).CombinedOutput(); err != nil {
 				t.Skipf("the tools of %s are not there: %v: %s", eco.Name, err, out)

@@ -52,8 +52,8 @@ func nothingLeft(t *testing.T, tmp string) {
 	}
 }
 
-// The demo leaves no file and no process. In the usual size of tests, the README's demo and
-// TestDemoStopped show it. F-20
+// The demo leaves no file and no process. make test shows this of files with the README's demo, and of
+// files and processes with a demo that is interrupted (TestDemoStopped). F-20
 func TestDemoLeavesNothing(t *testing.T) {
 	if testsize.Of(true, true, false) {
 		t.Skip("it compiles the standard library in a room; make soak runs it")

@@ -226,8 +226,8 @@ func TestDocuments(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// builtGo returns a folder with a go that uses what Go has built on this machine. Commands of pages
-// have no $BUILT in front of go, and with a cache of their own they would compile the standard library.
+// builtGo returns a folder with a go command that uses the machine's build cache. Gates have a cache of
+// their own, which begins empty, so each would compile the standard library.
 func builtGo(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -43,8 +43,8 @@ func (w *world) inherit() {
 	}
 }
 
-// isTried reports whether a test tries the nth event of a log. With make soak, distance is the
-// number of events from one that is tried to the next; other tests try fewer. The seed shifts them.
+// isTried reports whether a test tries the nth event of a log. With make soak it tries one in distance
+// events, otherwise fewer. The seed shifts them.
 func isTried(n int, seed uint64, distance int) bool {
 	return (n+int(seed))%(distance*testsize.Of(12, 6, 1)) == 0
 }

@@ -87,7 +87,7 @@ var parseAll = sync.OnceValues(func() (out []source, err error) {
 			folders = append(folders, e.Name())
 		}
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output() // a test built with -trimpath does not know it
+	root, err := exec.Command("go", "env", "GOROOT").Output() // a test binary built with -trimpath has none
 	if err != nil {
 		return nil, err
 	}

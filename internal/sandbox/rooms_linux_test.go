@@ -883,7 +883,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	which := "Room|Delegate|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results|Limits|Wide"
 	not := "OwnRoom" // what shows that cheats are some shows it once
 	if testsize.Of(true, true, false) {
-		not += "|Markers|ConfinedGo|Cheats" // which take the longest
+		not += "|Markers|ConfinedGo|Cheats" // the slowest
 	}
 	asUser := func(args ...string) (string, error) {
 		cmd := exec.Command(program, append(args, "-test.short")...)

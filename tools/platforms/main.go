@@ -1,9 +1,9 @@
-// Platforms checks that the packages of this module and their tests compile for other platforms:
+// Platforms checks the types of this module's packages and their tests for other platforms:
 //
 //	go run ./tools/platforms darwin/arm64 windows/amd64
 //
-// It checks the types in their source and that of all they depend on, which takes seconds. go vet
-// and go build would compile the dependencies for each platform, which takes minutes.
+// It reads the source of all that they depend on, which takes seconds. go vet and go build would
+// compile the dependencies for each platform, which takes minutes.
 package main
 
 import (
@@ -23,13 +23,13 @@ func main() {
 	}
 }
 
-// run checks the packages below dir for each platform and returns all that does not compile.
+// run checks the packages below dir for each platform and returns the errors found.
 func run(out io.Writer, dir string, platforms []string) error {
 	var problems []error
 	for _, p := range platforms {
 		goos, goarch, ok := strings.Cut(p, "/")
 		if !ok {
-			return fmt.Errorf("%q is no platform: name it as GOOS/GOARCH, such as darwin/arm64", p)
+			return fmt.Errorf("%q is not a platform: write GOOS/GOARCH, such as darwin/arm64", p)
 		}
 		if _, err := fmt.Fprintln(out, "types for", p); err != nil {
 			return err
@@ -45,8 +45,8 @@ func run(out io.Writer, dir string, platforms []string) error {
 	return errors.Join(problems...)
 }
 
-// check returns what does not compile for a platform, each problem once although a package and the
-// variant of it that its tests make both have it.
+// check returns the type errors for a platform. It returns an error once even if a package and its
+// test variant both have it.
 func check(dir, goos, goarch string) (problems []error, err error) {
 	all, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
@@ -58,7 +58,7 @@ func check(dir, goos, goarch string) (problems []error, err error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no package")
+		return nil, errors.New("no packages found")
 	}
 	seen := map[string]bool{}
 	packages.Visit(all, nil, func(p *packages.Package) {

@@ -7,22 +7,20 @@ import (
 	"testing"
 )
 
-// What does not compile for another platform is found, in a package and in its tests, and told once.
-// What is for Linux only is right there.
+// Errors for other platforms, in a package and in its tests, are reported once. Files for Linux only
+// are accepted there.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":               "module example.org/m\n\ngo 1.26\n",
-		"m.go":                 "package m\n\nimport \"os\"\n\nvar _ = os.Args\n\nfunc both() {}\n",
-		"m_linux.go":           "package m\n\nimport \"syscall\"\n\nfunc only() { both(); _ = syscall.Getppid() }\n",
-		"m_windows.go":         "package m\n\nimport \"syscall\"\n\nfunc only() int { return syscall.Kill }\n",
-		"p/p.go":               "package p\n",
-		"p/p_darwin_test.go":   "package p\n\nfunc test() { undefined() }\n",
-		"p/e_windows_test.go":  "package p_test\n\nvar _ int = \"\"\n",
-		"tagged/t.go":          "//go:build never\n\npackage tagged\n\nvar x int = \"\"\n",
-		"tagged/always.go":     "package tagged\n",
-		"main/main_windows.go": "package main\n\nfunc main() {}\n",
-		"main/main.go":         "package main\n",
+		"go.mod":              "module example.org/m\n\ngo 1.26\n",
+		"m.go":                "package m\n\nimport \"os\"\n\nvar _ = os.Args\n\nfunc both() {}\n",
+		"m_linux.go":          "package m\n\nimport \"syscall\"\n\nfunc only() { both(); _ = syscall.Getppid() }\n",
+		"m_windows.go":        "package m\n\nimport \"syscall\"\n\nfunc only() int { return syscall.Kill }\n",
+		"p/p.go":              "package p\n",
+		"p/p_darwin_test.go":  "package p\n\nfunc test() { undefined() }\n",
+		"p/e_windows_test.go": "package p_test\n\nvar _ int = \"\"\n",
+		"tagged/t.go":         "//go:build never\n\npackage tagged\n\nvar x int = \"\"\n",
+		"tagged/always.go":    "package tagged\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -56,7 +54,7 @@ func TestRun(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ dir, platform, want string }{
-		"NoSlash":         {".", "darwin", "name it as GOOS/GOARCH"},
+		"NoSlash":         {".", "darwin", "write GOOS/GOARCH"},
 		"UnknownPlatform": {".", "darwin/vax", "darwin/vax: "},
 		"NoPackage":       {t.TempDir(), "darwin/arm64", "darwin/arm64: "},
 	} {
