@@ -14,7 +14,8 @@ PLAIN := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) -trimpath)"
 # Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
 # kernel, TestPure checks that. The tests of COSTLY start thousands of processes of pawl,
 # pawl-helper and git, or open thousands of databases, one after the other.
-SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/evidence/source ./internal/git/index
+SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/document/taskfolder ./internal/evidence/corpus \
+	./internal/evidence/source ./internal/gate/command ./internal/git/index ./internal/instructions ./internal/sandbox/confine ./internal/view
 COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
