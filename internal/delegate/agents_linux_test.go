@@ -240,7 +240,7 @@ func TestAgentsFallSilent(t *testing.T) {
 			s := d.SetupFor(config.PurseKey, config.Filling{Gateway: strings.TrimSuffix(server.BaseURL, "/v1") + address.Path, Token: "token", Model: "gemini-2.5-flash"})
 			a := agent(t, &d, s, filepath.Join(programs, d.Command[0]), t.TempDir())
 			_, _, err = delegatetest.Turn(t, a, func(turn *pawl.AgentTurn) {
-				turn.Model, turn.Limits.Silence = s.Model, 15*time.Second
+				turn.Model, turn.Limits.Silence = s.Model, 40*time.Second // some need 15 s to start on a busy machine
 			})
 			typed, ok := errors.AsType[*pawl.ModelError](err)
 			if !ok || typed.Kind != pawl.ModelTimeout || len(server.Received()) == 0 {
