@@ -52,8 +52,8 @@ func nothingLeft(t *testing.T, tmp string) {
 	}
 }
 
-// The demo leaves no file and no process. make test shows this of files with the README's demo, and of
-// files and processes with a demo that is interrupted (TestDemoStopped). F-20
+// The demo leaves no file and no process. This test is for make soak. In make test, the README's demo
+// shows that no file is left, and TestDemoStopped that an interrupted demo leaves nothing. F-20
 func TestDemoLeavesNothing(t *testing.T) {
 	if testsize.Of(true, true, false) {
 		t.Skip("it compiles the standard library in a room; make soak runs it")

@@ -234,8 +234,8 @@ func faults(skewed func() (string, error)) []fault {
 type row struct{ tried, same, named, told int }
 
 // A run that meets any fault ends as one that met none, or what is damaged is named; nothing
-// is lost in silence. With make faults, every kind of fault meets runs of every recipe; fewer faults are
-// some of these, drawn anew each time.
+// is lost in silence. make faults tries every kind of fault with runs of every recipe. A smaller
+// campaign draws from these pairs at random.
 //
 // PAWL_FAULTS sets the number of faults, PAWL_FAULTS_SEED repeats a campaign, and
 // PAWL_FAULTS_TABLE names a file for the table. make faults sets them.

@@ -130,7 +130,7 @@ func (v *victim) sound(t *testing.T) {
 // that change the same lines is told what conflicts, and resolves it. L-76 L-10
 func TestConflictIsResolved(t *testing.T) {
 	t.Parallel()
-	// go test would compile every commit without a cache. gofmt, too, fails on the marks of a conflict.
+	// go test would compile every commit without a cache. gofmt also fails on conflict markers.
 	gate := testsize.Of(fine, "gofmt -e *.go >/dev/null && { "+fine+"; }", "go test -json ./...")
 	for _, program := range []string{"go", "gofmt"} {
 		if _, err := exec.LookPath(program); err != nil && strings.Contains(gate, program) {
