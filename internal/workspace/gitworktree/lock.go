@@ -33,7 +33,7 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 		if err != nil {
 			return explain("look at a lock file", err)
 		}
-		if info.ModTime().Before(s.started) && !heldOpen(path) {
+		if s.isOfTheDead(path, info) {
 			s.dropLock(ctx, path)
 			continue
 		}
@@ -49,6 +49,23 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 		case <-time.After(lockInterval):
 		}
 	}
+}
+
+// isOfTheDead reports whether a dead process left a lock file.
+func (s *Workspaces) isOfTheDead(path string, info fs.FileInfo) bool {
+	return info.ModTime().Before(s.started) && !heldOpen(path)
+}
+
+// clearLocks removes the locks of worktrees' indexes that dead processes left. Git takes
+// them when it records, and a recording made in this process does not meet them.
+func (s *Workspaces) clearLocks(ctx context.Context) error {
+	found, err := filepath.Glob(filepath.Join(escapeGlob(s.desks()), "*", "*.lock"))
+	for _, at := range found {
+		if info, err := os.Lstat(at); err == nil && s.isOfTheDead(at, info) {
+			s.dropLock(ctx, at)
+		}
+	}
+	return err
 }
 
 // dropLock removes a lock file of which it is known that its process is dead.

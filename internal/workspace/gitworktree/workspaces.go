@@ -242,9 +242,10 @@ func (s *Workspaces) plainOf(name string) string {
 }
 
 // Recover removes what a process that died left behind and nobody needs: clean
-// checkouts, half-deleted worktrees, temporary files and objects, object stores that
-// were never finished or have not been used for long. Worktrees are left alone;
-// they are put right when they are opened. It is called before everything else.
+// checkouts, half-deleted worktrees, temporary files and objects, locks of worktrees'
+// indexes, object stores that were never finished or have not been used for long.
+// Worktrees are left alone; they are put right when they are opened. It is called before
+// everything else.
 func (s *Workspaces) Recover(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +253,7 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 	for _, folder := range []string{"trash", "tmp"} {
 		errs = append(errs, removeAll(filepath.Join(s.state, folder)))
 	}
-	errs = append(errs, s.sweep(ctx))
+	errs = append(errs, s.clearLocks(ctx), s.sweep(ctx))
 	left, err := os.ReadDir(filepath.Join(s.state, "checkouts"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
