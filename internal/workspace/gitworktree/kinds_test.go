@@ -472,6 +472,9 @@ func TestLocks(t *testing.T) {
 		w.SetPatience(0)
 		for _, path := range locks {
 			lock(t, path, -time.Hour)
+			if err := w.Recover(ctx); err != nil {
+				t.Error(err)
+			}
 			_, err := commitRun("7")(ctx, f, f)
 			if e, ok := err.(*pawl.Error); !ok || e.Code != pawl.CodeUnavailable || !strings.Contains(e.Message, path) {
 				t.Errorf("error is %v, want one that names %s", err, path)
@@ -494,6 +497,9 @@ func TestLocks(t *testing.T) {
 		held, err := os.Open(locks[0])
 		if err != nil {
 			t.Fatal(err)
+		}
+		if err := w.Recover(ctx); err != nil {
+			t.Error(err)
 		}
 		w.SetPatience(0)
 		if _, err := w.Tree(ctx, runName); pawl.CodeOf(err) != pawl.CodeUnavailable {

@@ -503,15 +503,15 @@ func TestKilledWhileItRecords(t *testing.T) {
 			for _, pid := range gitsOf(t, "GIT_WORK_TREE="+dir) {
 				t.Errorf("git lives on as process %d", pid)
 			}
-			// F-66: git may be killed before it has removed its lock. The next start removes what
-			// is in our own folder.
+			// F-66: git may be killed before it has removed its lock. Recover
+			// removes what is in our own folder.
 			ours := func(at string) bool { return strings.HasPrefix(at, filepath.Dir(store)) }
 			if diff := cmp.Diff(before, slices.DeleteFunc(leftovers(t, r), ours), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("what is left over (-before +after):\n%s", diff)
 			}
 		})
 	}
-	// It is there in every run of the test, however fast git is.
+	// Git leaves its lock only sometimes, so the test leaves one every time.
 	workspacetest.MustWrite(t, filepath.Dir(store), "index.lock", "half")
 	w := r.open(t, nil)
 	r.limits.MaxNewBytes = 1 << 40

@@ -21,8 +21,8 @@ const lockPatience = 10 * time.Second
 // lockInterval is how often it is looked at.
 const lockInterval = 20 * time.Millisecond
 
-// clearLock returns when there is no lock file at the path. It removes one that
-// a dead process left: older than this Workspaces, and open in no process.
+// clearLock returns when there is no lock file at the path. It removes a stale one and
+// waits for others.
 func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 	var deadline <-chan time.Time
 	for {
@@ -33,7 +33,7 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 		if err != nil {
 			return explain("look at a lock file", err)
 		}
-		if s.isOfTheDead(path, info) {
+		if s.isStale(path, info) {
 			s.dropLock(ctx, path)
 			continue
 		}
@@ -51,17 +51,18 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 	}
 }
 
-// isOfTheDead reports whether a dead process left a lock file.
-func (s *Workspaces) isOfTheDead(path string, info fs.FileInfo) bool {
+// isStale reports whether a dead process left the lock file: it is older than this
+// Workspaces, and no process has it open.
+func (s *Workspaces) isStale(path string, info fs.FileInfo) bool {
 	return info.ModTime().Before(s.started) && !heldOpen(path)
 }
 
-// clearLocks removes the locks of worktrees' indexes that dead processes left. Git takes
-// them when it records, and a recording made in this process does not meet them.
-func (s *Workspaces) clearLocks(ctx context.Context) error {
+// removeStaleLocks removes the stale lock files of all worktrees' indexes. Recordings made
+// in this process do not use these locks, so they would stay until git needs them.
+func (s *Workspaces) removeStaleLocks(ctx context.Context) error {
 	found, err := filepath.Glob(filepath.Join(escapeGlob(s.desks()), "*", "*.lock"))
 	for _, at := range found {
-		if info, err := os.Lstat(at); err == nil && s.isOfTheDead(at, info) {
+		if info, err := os.Lstat(at); err == nil && s.isStale(at, info) {
 			s.dropLock(ctx, at)
 		}
 	}

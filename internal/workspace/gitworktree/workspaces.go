@@ -242,8 +242,8 @@ func (s *Workspaces) plainOf(name string) string {
 }
 
 // Recover removes what a process that died left behind and nobody needs: clean
-// checkouts, half-deleted worktrees, temporary files and objects, locks of worktrees'
-// indexes, object stores that were never finished or have not been used for long.
+// checkouts, half-deleted worktrees, temporary files and objects, stale locks of
+// worktrees' indexes, object stores that were never finished or have not been used for long.
 // Worktrees are left alone; they are put right when they are opened. It is called before
 // everything else.
 func (s *Workspaces) Recover(ctx context.Context) error {
@@ -253,7 +253,7 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 	for _, folder := range []string{"trash", "tmp"} {
 		errs = append(errs, removeAll(filepath.Join(s.state, folder)))
 	}
-	errs = append(errs, s.clearLocks(ctx), s.sweep(ctx))
+	errs = append(errs, s.removeStaleLocks(ctx), s.sweep(ctx))
 	left, err := os.ReadDir(filepath.Join(s.state, "checkouts"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
