@@ -2,27 +2,84 @@ package testsize_test
 
 import (
 	"flag"
+	"slices"
 	"testing"
 
 	"pawl/internal/testsize"
 )
 
-func TestOf(t *testing.T) {
+func mustSetShort(t *testing.T, value string) {
+	t.Helper()
 	was := flag.Lookup("test.short").Value.String()
+	if err := flag.Set("test.short", value); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := flag.Set("test.short", was); err != nil {
 			t.Fatal(err)
 		}
 	})
-	for _, tt := range []struct{ short, soak, want string }{
-		{"false", "", "usual"}, {"false", "1", "soak"}, {"true", "", "short"}, {"true", "1", "short"},
+}
+
+func TestSizes(t *testing.T) {
+	const here = "internal/testsize"
+	for _, tt := range []struct {
+		name, short, turn, soak, changed string
+		size                             string
+		cases                            []int // of 25
+		count                            int   // of 25
+	}{
+		{"Short", "true", "3", "", "", "short", []int{0, 1}, 2},
+		{"ShortComesFirst", "true", "", "1", here, "short", []int{0, 1}, 2},
+		{"NoTurn", "false", "", "", "", "turn", []int{0, 10, 20}, 3},
+		{"Turn", "false", "4", "", "internal/kernel internal", "turn", []int{4, 14, 24}, 3},
+		{"LastTurn", "false", "9", "", "", "turn", []int{9, 19}, 3},
+		{"Changed", "false", "4", "", "internal/kernel " + here, "soak", nil, 25},
+		{"Soak", "false", "4", "1", "", "soak", nil, 25},
 	} {
-		if err := flag.Set("test.short", tt.short); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(testsize.SoakVar, tt.soak)
-		if got := testsize.Of("short", "usual", "soak"); got != tt.want {
-			t.Errorf("with -short=%s and %s=%q the size is %s, want %s", tt.short, testsize.SoakVar, tt.soak, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			mustSetShort(t, tt.short)
+			t.Setenv(testsize.TurnVar, tt.turn)
+			t.Setenv(testsize.SoakVar, tt.soak)
+			t.Setenv(testsize.ChangedVar, tt.changed)
+			if got := testsize.Of("short", "turn", "soak"); got != tt.size {
+				t.Errorf("the size is %s, want %s", got, tt.size)
+			}
+			var cases []int
+			for i := range 25 {
+				if testsize.Case(i, 2) {
+					cases = append(cases, i)
+				}
+			}
+			if tt.cases == nil {
+				tt.cases = make([]int, 25)
+				for i := range tt.cases {
+					tt.cases[i] = i
+				}
+			}
+			if !slices.Equal(cases, tt.cases) {
+				t.Errorf("the cases are %v, want %v", cases, tt.cases)
+			}
+			if got := testsize.Cases(2, 25); got != tt.count {
+				t.Errorf("there are %d cases, want %d", got, tt.count)
+			}
+		})
+	}
+}
+
+func TestUnknownTurn(t *testing.T) {
+	mustSetShort(t, "false")
+	t.Setenv(testsize.SoakVar, "")
+	t.Setenv(testsize.ChangedVar, "")
+	for _, turn := range []string{"10", "-1", "three"} {
+		t.Setenv(testsize.TurnVar, turn)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s=%s is accepted", testsize.TurnVar, turn)
+				}
+			}()
+			testsize.Case(0, 1)
+		}()
 	}
 }
