@@ -40,7 +40,7 @@ func (s *chatStream) take(data []byte) (done bool, err error) {
 	}
 	s.model = cmp.Or(s.model, chunk.Model)
 	if u := chunk.Usage; chunk.JSON.Usage.Valid() {
-		s.usage = usage(u.PromptTokens, u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens, u.CompletionTokens)
+		s.usage = usage(u.PromptTokens, u.PromptTokensDetails.CachedTokens, cacheWrites(u.PromptTokensDetails.JSON.ExtraFields), u.CompletionTokens)
 	}
 	if len(chunk.Choices) == 0 {
 		return false, nil

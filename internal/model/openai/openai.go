@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"pawl"
@@ -133,6 +135,16 @@ func result(b pawl.Block) string {
 // the cache and written to it.
 func usage(input, cached, written, output int64) pawl.Usage {
 	return pawl.Usage{Input: max(0, input-cached-written), CacheRead: cached, CacheWrite: written, Output: output}
+}
+
+// cacheWrites returns how many tokens were written to the provider's cache. The SDK does not name
+// the field, which is younger than its release.
+func cacheWrites(details map[string]respjson.Field) int64 {
+	n, err := strconv.ParseInt(details["cache_write_tokens"].Raw(), 10, 64)
+	if err != nil {
+		return 0 // most servers do not say
+	}
+	return n
 }
 
 func badRequest(format string, args ...any) error {

@@ -130,9 +130,7 @@ func newItems(m pawl.Message) (responses.ResponseInputParam, error) {
 		case pawl.BlockToolUse:
 			items = append(items, responses.ResponseInputItemParamOfFunctionCall(string(wire.ObjectArgs(b.Args)), b.CallID, b.Tool))
 		case pawl.BlockToolResult:
-			item := responses.ResponseInputItemParamOfFunctionCallOutput(result(b))
-			item.OfFunctionCallOutput.CallID = param.NewOpt(b.CallID)
-			items = append(items, item)
+			items = append(items, responses.ResponseInputItemParamOfFunctionCallOutput(b.CallID, result(b)))
 		case pawl.BlockOpaque:
 			if json.Unmarshal(b.Opaque, &next) == nil && next.Type == "phase" {
 				continue

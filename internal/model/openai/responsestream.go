@@ -32,7 +32,7 @@ func (s *responseStream) take(data []byte) (done bool, err error) {
 		s.arrived += len(event.Delta)
 	}
 	if u := event.Response.Usage; u.InputTokens+u.OutputTokens > 0 {
-		s.usage = usage(u.InputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens, u.OutputTokens)
+		s.usage = usage(u.InputTokens, u.InputTokensDetails.CachedTokens, cacheWrites(u.InputTokensDetails.JSON.ExtraFields), u.OutputTokens)
 	}
 	switch event.Type {
 	case "response.output_text.delta":
