@@ -83,7 +83,7 @@ func reply(message sdk.Message, arguments map[int64]*strings.Builder, exchange *
 	switch message.StopReason {
 	case sdk.StopReasonRefusal:
 		return pawl.ModelReply{}, exchange.Error(pawl.ModelRefused, cmp.Or(message.StopDetails.Explanation, "the model refused to answer"))
-	case "model_context_window_exceeded": // which the SDK does not name, being older
+	case sdk.StopReasonModelContextWindowExceeded:
 		return pawl.ModelReply{}, exchange.Error(pawl.ModelContextLong, "the conversation filled the model's context window")
 	case sdk.StopReasonMaxTokens:
 		said = pawl.StopMaxOutput
