@@ -43,12 +43,22 @@ var holders atomic.Uint64
 // NewUnconfined is [Unconfined] with options.
 func NewUnconfined(opts Options) *Box {
 	helper.CloseInherited()
-	b := &Box{program: opts.Program, name: opts.Program}
+	b := new(Box)
+	b.chooseProgram(context.Background(), opts)
+	return b
+}
+
+// chooseProgram decides which program stands around commands: the one that the options name, else
+// the installed pawl-helper, which starts sooner than this program, else this program.
+func (b *Box) chooseProgram(ctx context.Context, opts Options) {
+	b.program = opts.Program
 	if b.program == "" {
+		b.program = installedHelper(ctx)
+	}
+	if b.name = b.program; b.program == "" {
 		b.program = ownProgram // the running program, even after an upgrade replaced its file
 		b.name = os.Args[0]
 	}
-	return b
 }
 
 // Confined implements [room.Enforcer].

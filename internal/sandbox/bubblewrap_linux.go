@@ -25,13 +25,8 @@ const probeTimeout = 10 * time.Second
 
 // New is [Probe] with options.
 func New(ctx context.Context, opts Options) (*Box, error) {
-	b := NewUnconfined(opts)
-	b.overlays, b.joins = !opts.NoOverlay, make(map[string]bool)
-	if opts.Program == "" {
-		if program := installedHelper(ctx); program != "" {
-			b.program, b.name = program, program
-		}
-	}
+	helper.CloseInherited()
+	b := &Box{overlays: !opts.NoOverlay, joins: make(map[string]bool)}
 	path := opts.Bubblewrap
 	if path == "" {
 		found, err := exec.LookPath("bwrap")
@@ -53,6 +48,7 @@ func New(ctx context.Context, opts Options) (*Box, error) {
 			WithHint("install bubblewrap again, or pass --unsandboxed to run commands without a sandbox")
 	}
 	b.bwrap, b.version = path, strings.TrimSpace(string(text))
+	b.chooseProgram(ctx, opts)
 	if opts.Wide {
 		b.profile = confine.Wide
 	}
@@ -89,6 +85,8 @@ func installedHelper(ctx context.Context) string {
 	if _, err := os.Stat(program); err != nil {
 		return ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, program, helper.ProtocolWord)
 	cmd.Env = []string{}
 	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != helper.Protocol {

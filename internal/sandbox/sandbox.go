@@ -15,7 +15,7 @@ type Options struct {
 	// Bubblewrap is the path of bwrap; empty means the one on this process's PATH.
 	Bubblewrap string
 	// Program is the program that calls [helper.Run] before it does anything else;
-	// empty means this one.
+	// empty means the pawl-helper beside this program, or this one if there is none that fits.
 	Program string
 	// NoOverlay does without overlayfs, as on a machine that has none.
 	NoOverlay bool
