@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	for name, prompt := range prompts {
 		agents[name] = func() { (&fake{prompt: prompt, in: bufio.NewReader(os.Stdin)}).serve() }
 	}
-	agents["hangs"] = func() { <-make(chan int, 1) }
+	agents["hangs"] = func() { <-time.After(time.Hour) }
 	agents["leaves"] = func() { fmt.Fprintln(os.Stderr, "no credentials are configured"); os.Exit(41) }
 	agents["future"] = func() { (&fake{version: 2, in: bufio.NewReader(os.Stdin)}).serve() }
 	agents["login"] = func() { (&fake{login: true, prompt: prompts["talks"], in: bufio.NewReader(os.Stdin)}).serve() }
