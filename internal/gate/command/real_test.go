@@ -29,7 +29,7 @@ func (s shell) Run(ctx context.Context, c pawl.Command) (pawl.CommandResult, err
 	cmd := process.Command(limit, time.Second, "/bin/sh", "-c", c.Shell)
 	cmd.Dir = s.tree
 	cmd.Env = append(c.Env, "PATH="+os.Getenv("PATH"), "HOME="+s.temp, "TMPDIR="+s.temp,
-		"GOCACHE="+os.Getenv("GOCACHE"), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOPROXY=off")
+		"GOCACHE="+os.Getenv("GOCACHE"), goFlags, "GOTOOLCHAIN=local", "GOPROXY=off")
 	var stdout, output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &output
 	start := time.Now()
@@ -47,6 +47,10 @@ func (s shell) Run(ctx context.Context, c pawl.Command) (pawl.CommandResult, err
 	}, nil
 }
 
+// goFlags has flags by which the go command does less: the same packages in different folders are
+// compiled once.
+const goFlags = "GOFLAGS=-mod=mod -trimpath -vet=off -ldflags=-w"
+
 // module is a checkout of a Go module with these files.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
@@ -60,13 +64,7 @@ func module(t *testing.T, files map[string]string) string {
 
 func MustRun(t *testing.T, s pawl.GateSpec, dir string, base *pawl.GateReport) pawl.GateReport {
 	t.Helper()
-	if os.Getenv("GOCACHE") == "" {
-		out, err := exec.Command("go", "env", "GOCACHE").Output()
-		if err != nil {
-			t.Skip("go is not installed")
-		}
-		t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
-	}
+	t.Setenv("GOCACHE", mustGoCache(t))
 	r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: shell{tree: dir, temp: t.TempDir()}, Base: base, Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)

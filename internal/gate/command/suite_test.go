@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func tree(t *testing.T, files ...string) string {
 // ask judges a tree with its tests' own list.
 func ask(t *testing.T, command, dir string, base, doubt *pawl.GateReport) pawl.GateReport {
 	t.Helper()
-	t.Setenv("GOCACHE", goCache(t))
+	t.Setenv("GOCACHE", mustGoCache(t))
 	r, err := New().Judge(t.Context(), pawl.GateRequest{
 		Spec: pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: command},
 		Room: shell{tree: dir, temp: t.TempDir()}, Base: base, Doubt: doubt, List: true, Timeout: 5 * time.Minute,
@@ -47,12 +48,19 @@ func ask(t *testing.T, command, dir string, base, doubt *pawl.GateReport) pawl.G
 	return r
 }
 
-func goCache(t *testing.T) string {
+// goCache is the go command's folder of what it has built.
+var goCache = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
+func mustGoCache(t *testing.T) string {
+	t.Helper()
+	cache, err := goCache()
 	if err != nil {
 		t.Skip("go is not installed")
 	}
-	return strings.TrimSpace(string(out))
+	return cache
 }
 
 // twice is a room in which the command ends with a usage error until nothing is added to it.

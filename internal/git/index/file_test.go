@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pawl/internal/git/index"
+	"pawl/internal/testsize"
 )
 
 // signed returns an index file with the checksum of its content.
@@ -215,9 +216,9 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// A file of 8 MB takes no more memory than its size allows for.
+// A large file takes no more memory than its size allows for.
 func TestMemoryOfRead(t *testing.T) {
-	const size = 8 << 20
+	size := testsize.Of(2<<20, 8<<20, 8<<20)
 	slashes := bytes.Repeat(entry(strings.Repeat("d/", 2000)+"x", 0o100644, 0), size/4096)
 	for name, data := range map[string][]byte{
 		"trees":   file("TREE", strings.Repeat("\x00-1 1\n", size/6)),
@@ -229,7 +230,7 @@ func TestMemoryOfRead(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			reasonOf(t, data)
 			runtime.ReadMemStats(&after)
-			if used := after.TotalAlloc - before.TotalAlloc; used > 100*size {
+			if used := after.TotalAlloc - before.TotalAlloc; used > 100*uint64(size) {
 				t.Errorf("it took %d MB", used>>20)
 			}
 		})

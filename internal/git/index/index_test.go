@@ -39,11 +39,17 @@ func newRepository(t testing.TB) *repository {
 	top := t.TempDir()
 	r := &repository{t: t, folder: filepath.Join(top, "work"), stored: map[string]git.Object{}, began: filepath.Join(top, "began")}
 	r.repo = git.Repo{Command: command, Dir: filepath.Join(top, "git")}
-	if err := r.repo.Create(t.Context(), "sha1"); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{r.folder, filepath.Join(r.repo.Dir, "objects"), filepath.Join(r.repo.Dir, "refs")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Mkdir(r.folder, 0o755); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string]string{ // what git init writes
+		"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n",
+	} {
+		if err := os.WriteFile(filepath.Join(r.repo.Dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.repo.WorkTree, r.repo.Index = r.folder, filepath.Join(top, "index")
 	return r
@@ -231,7 +237,10 @@ func (r *repository) fsck(trees ...string) {
 
 // Whatever is done to a folder, an index and git find the same tree.
 func TestRandomTrees(t *testing.T) {
-	for seed := range testsize.Of(40, 80, 220) { // each has six trees
+	for seed := range 220 { // each has six trees
+		if !testsize.Case(seed, 2) {
+			continue
+		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := newRepository(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"pawl/internal/git/index"
+	"pawl/internal/testsize"
 )
 
 // Trees of real projects, before and after changes, with their own .gitattributes files.
@@ -22,10 +23,11 @@ func TestRealTrees(t *testing.T) {
 		"charm.land/bubbletea/v2", "github.com/pelletier/go-toml/v2", "github.com/spf13/cobra", "github.com/klauspost/compress", "golang.org/x/crypto",
 		"golang.org/x/text", "golang.org/x/sys", "golang.org/x/net", "github.com/goccy/go-yaml", "modernc.org/sqlite", "golang.org/x/tools",
 	}
-	if testing.Short() {
-		modules = modules[:3]
-	}
-	for _, module := range modules {
+	rounds := testsize.Of(1, 3, 3)
+	for i, module := range modules {
+		if !testsize.Case(i, 3) {
+			continue
+		}
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
 			out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -61,7 +63,7 @@ func TestRealTrees(t *testing.T) {
 			x = r.load()
 			r.wantSame(x, large)
 			here := 0
-			for round := range 3 {
+			for round := range rounds {
 				r.edit(round)
 				tree, reason := r.update(x, large)
 				want := r.recorded(false)
@@ -81,8 +83,8 @@ func TestRealTrees(t *testing.T) {
 				}
 				x = r.load()
 			}
-			if here < 3 {
-				t.Logf("%d of 3 recordings were left to git because of %d .gitattributes files", 3-here, len(attributes))
+			if here < rounds {
+				t.Logf("%d of %d recordings were left to git because of %d .gitattributes files", rounds-here, rounds, len(attributes))
 			}
 			r.fsck()
 		})
