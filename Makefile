@@ -4,13 +4,18 @@
 # try Pawl; what tests need beyond Go modules they skip, saying so.
 
 SHELL := /bin/bash
-BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# What .ci/run builds without the race detector is built with these settings, which are those of a
-# release, so that what Pawl depends on is compiled once.
-PLAIN := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) -trimpath)"
+# No debugger's tables are made, which a release does not have, and calls of functions of the vendors' SDKs, which are
+# half of all that is compiled, are not inlined: a turn of a model calls a handful of them.
+SDKS  := github.com/openai/openai-go github.com/anthropics/anthropic-sdk-go
+FLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false $(SDKS:%='-gcflags=%/...=-dwarf=false -l')
+# All that is built without the race detector is built with these settings, which are those of a release, so that
+# nothing is compiled twice.
+PLAIN := CGO_ENABLED=0 GOFLAGS="$(strip $(FLAGS) -trimpath)"
+# What is built with the race detector, where there is a C compiler.
+WATCHED := $(if $(RACE),GOFLAGS="$(strip $(FLAGS))",$(PLAIN))
 # Packages that are tested without the race detector. Those of SERIAL start no goroutine; for the
 # kernel, TestPure checks that. The tests of COSTLY start thousands of processes of pawl,
 # pawl-helper and git, or open thousands of databases, one after the other.
@@ -34,34 +39,38 @@ LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
 SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
 MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
-# TIMEOUT is how long the tests of a package may take. On two slow cores cmd/pawl's take half of that.
+# TIMEOUT is how long the tests of a package may take.
 TIMEOUT ?= 60m
+
+# A turn is a tenth of the cases of expensive tests, such as kills and simulated worlds. The commit decides which.
+TURN ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 10)))
+# CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel".
+CHANGED ?=
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
-# vet, since the targets that use it run go vet themselves.
+# vet, since make lint does.
 define run-tests
 	@mkdir -p bin
 	@$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
 	status=$$?; echo "The ten slowest tests:"; $(4) $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man install uninstall release demo check test soak test-agents lint notices rules bench fuzz faults mutants seams words tidy clean
+.PHONY: help build install uninstall release demo test test-all deep soak test-agents lint notices rules bench fuzz faults mutants seams words tidy clean
 
 help: ## print this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
-build: ## build bin/pawl and bin/pawl-helper
-	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN)-helper ./cmd/pawl-helper
-	$(PLAIN) $(GO) build -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/pawl
+# BIN is where the programs are built.
+BIN := bin
+# GOGC lets the compiler, whose processes are short, collect garbage less often.
+build: ## build pawl and pawl-helper in bin, naming each package that is compiled
+	$(PLAIN) GOGC=400 $(GO) build -v -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/ ./cmd/...
 
-man: ## write the man pages, one a command, into bin/man/man1
-	$(PLAIN) $(GO) run -tags man -ldflags "-X main.version=$(VERSION)" ./cmd/pawl bin/man/man1
-
-install: build man ## install pawl, pawl-helper and the man pages in PREFIX (PREFIX=~/.local)
-	@mkdir -p $(PREFIX)/bin $(PREFIX)/share/man/man1
-	install bin/pawl bin/pawl-helper $(PREFIX)/bin
-	install -m 644 bin/man/man1/*.1 $(PREFIX)/share/man/man1
+install: build ## install pawl, pawl-helper and the man pages in PREFIX (PREFIX=~/.local)
+	@mkdir -p $(PREFIX)/bin
+	install $(BIN)/pawl $(BIN)/pawl-helper $(PREFIX)/bin
+	$(BIN)/pawl man $(PREFIX)/share/man/man1
 
 uninstall: ## remove pawl, pawl-helper and the man pages from PREFIX
 	rm -f $(PREFIX)/bin/pawl $(PREFIX)/bin/pawl-helper $(PREFIX)/share/man/man1/pawl.1 $(PREFIX)/share/man/man1/pawl-*.1
@@ -69,27 +78,27 @@ uninstall: ## remove pawl, pawl-helper and the man pages from PREFIX
 release: ## build an archive for each platform that Pawl runs on, with the licences, in bin/release
 	@for p in $(RELEASES); do name=pawl-$(VERSION)-$${p%/*}-$${p#*/}; echo "bin/release/$$name.tar.gz"; \
 		rm -rf bin/release/$$name && mkdir -p bin/release/$$name && \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) -s build BIN=bin/release/$$name/pawl && \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) -s build BIN=bin/release/$$name && \
 		cp -r LICENSE THIRD_PARTY_NOTICES README.md docs bin/release/$$name && \
 		tar -czf bin/release/$$name.tar.gz -C bin/release $$name || exit 1; done
 
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
-	@$(BIN) demo
+	@$(BIN)/pawl demo
 
-check: ## vet, build and test in about two minutes, with smaller simulations and kill tests and no race detector
-	$(PLAIN) $(GO) vet ./...
-	$(PLAIN) $(GO) build ./...
-	$(call run-tests,check,-short -timeout 20m,./...,$(PLAIN))
+test: ## run every test in its short form, without the race detector
+	$(call run-tests,test,-short -count 1 -timeout 20m,./...,$(PLAIN))
 
-test: ## run every test, most with the race detector where there is a C compiler
-	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
-	$(PLAIN) $(GO) vet ./...
-	$(call run-tests,plain,-timeout $(TIMEOUT),$(COSTLY) $(SERIAL),$(PLAIN))
-	$(call run-tests,test,$(RACE) -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)),$(if $(RACE),,$(PLAIN)))
-	$(if $(RACE),$(call run-tests,raced,$(RACE) -short -run '$(RACED)' -timeout $(TIMEOUT),$(COSTLY)))
+test-all: test deep ## run make test, then every test with this turn's cases (TURN=3 repeats a turn), with the race detector where there is a C compiler
 
-soak: ## run every test in its largest size, which takes hours
-	@PAWL_SOAK=1 $(MAKE) test TIMEOUT=10h
+deep: # what test-all adds to test
+	@echo "== turn $(TURN) of 0 to 9; make test-all TURN=$(TURN) repeats it.$(if $(CHANGED), All cases run in $(CHANGED).)"
+	@if [ -z "$(RACE)" ]; then echo "There is no C compiler, so the race detector is off."; fi
+	$(call run-tests,plain,-count 1 -timeout $(TIMEOUT),$(COSTLY) $(SERIAL),$(PLAIN) PAWL_TURN=$(TURN) PAWL_CHANGED="$(CHANGED)")
+	$(call run-tests,race,$(RACE) -count 1 -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)),$(WATCHED) PAWL_TURN=$(TURN) PAWL_CHANGED="$(CHANGED)")
+	$(if $(RACE),$(call run-tests,raced,$(RACE) -count 1 -short -run '$(RACED)' -timeout $(TIMEOUT),$(COSTLY),$(WATCHED)))
+
+soak: ## run every test with the cases of all turns, which takes hours
+	@PAWL_SOAK=1 $(MAKE) deep TIMEOUT=10h
 
 # The agents are installed in a folder of their own, unless PAWL_AGENTS names one with their programs.
 test-agents: ## run the tests with real coding agents, which it installs from npm (PAWL_AGENTS=FOLDER uses those in a folder)
@@ -110,7 +119,7 @@ rules: ## write the rules for secrets anew, after the version of gitleaks in too
 	$(GO) -C tools/gitleaks run . ../../internal/secret
 
 bench: build ## measure, as docs/benchmarks.md says
-	$(BIN) bench
+	$(BIN)/pawl bench
 
 fuzz: ## fuzz every target for a while (FUZZTIME=30s each)
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -1,5 +1,3 @@
-//go:build !man
-
 // Command pawl runs autonomous software-development loops on a repository. It is
 // the only place where implementations are chosen and joined: open.go reaches a
 // project, root.go joins the commands.

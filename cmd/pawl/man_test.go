@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"pawl/internal/cli"
-	"pawl/internal/cli/man"
 )
 
 // Every command has a man page that says what its help does, and groff reads them all.
 func TestManPages(t *testing.T) {
-	root, dir := newRoot(&cli.App{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}), filepath.Join(t.TempDir(), "man1")
-	if err := man.Write(root, "v1.2.3", dir); err != nil {
+	var out bytes.Buffer
+	root, dir := newRoot(&cli.App{Out: &out, Err: &bytes.Buffer{}, Version: "v1.2.3"}), filepath.Join(t.TempDir(), "man1")
+	root.SetArgs([]string{"man", dir})
+	if err := root.Execute(); err != nil {
 		t.Fatal(err)
 	}
 	pages := 0
@@ -42,15 +44,19 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	check(root)
-	if files, err := os.ReadDir(dir); err != nil || len(files) < pages || pages < 50 {
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < pages || pages < 50 {
 		t.Errorf("%d pages in %d files, %v", pages, len(files), err)
+	}
+	if want := fmt.Sprintf("Wrote %d man pages into %s.\n", len(files), dir); out.String() != want { // F-118
+		t.Errorf("pawl man printed %q, want %q", out.String(), want)
 	}
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("groff is not installed")
 	}
-	out, err := exec.Command(groff, "-Kutf8", "-man", "-z", "-ww", filepath.Join(dir, "pawl.1"), filepath.Join(dir, "pawl-run.1"), filepath.Join(dir, "pawl-rm.1")).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("groff: %v\n%s", err, out)
+	said, err := exec.Command(groff, "-Kutf8", "-man", "-z", "-ww", filepath.Join(dir, "pawl.1"), filepath.Join(dir, "pawl-run.1"), filepath.Join(dir, "pawl-rm.1")).CombinedOutput()
+	if err != nil || len(said) > 0 {
+		t.Errorf("groff: %v\n%s", err, said)
 	}
 }

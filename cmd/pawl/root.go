@@ -32,6 +32,7 @@ import (
 	"pawl/internal/cli/list"
 	"pawl/internal/cli/logs"
 	"pawl/internal/cli/loops"
+	"pawl/internal/cli/man"
 	"pawl/internal/cli/memory"
 	"pawl/internal/cli/merge"
 	"pawl/internal/cli/override"
@@ -142,6 +143,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), cost.New(app), archive.New(app), rm.New(app), gc.New(app), attach.New(app, attachWorld(app)), cache.New(app))
 	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), delegates.New(app, delegateWorld(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, benchWorld()), versioncmd.New(app))
+	root.AddCommand(man.New(app))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
 	completion(root)
