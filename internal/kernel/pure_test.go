@@ -2,11 +2,11 @@ package kernel
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,8 +65,8 @@ type source struct {
 	info  *types.Info
 }
 
-// parsed are the kernel and the packages below it, which are read once. What they import is read
-// as the compiler left it.
+// parsed are the kernel and the packages below it. Reading what they import takes most of the
+// time, so that is done once.
 func parsed(t *testing.T) []source {
 	t.Helper()
 	all, err := parseAll()
@@ -87,17 +87,13 @@ var parseAll = sync.OnceValues(func() (out []source, err error) {
 			folders = append(folders, e.Name())
 		}
 	}
-	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".").Output()
+	root, err := exec.Command("go", "env", "GOROOT").Output() // a test binary built with -trimpath has none
 	if err != nil {
 		return nil, err
 	}
-	exports := map[string]string{} // the compiled packages by their paths
-	for line := range strings.Lines(string(list)) {
-		path, file, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		exports[path] = file
-	}
+	build.Default.GOROOT = strings.TrimSpace(string(root))
 	fset := token.NewFileSet()
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
 	for _, of := range folders {
 		s := source{fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		if s.files, err = sources(fset, of); err != nil {
