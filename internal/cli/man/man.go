@@ -20,8 +20,8 @@ func New(app *cli.App) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the man pages into a folder",
 		Hidden: true,
-		Long: `Man writes a page for each command into the folder DIR: pawl.1, pawl-run.1 and so
-on. make install does it for you.
+		Long: `Man writes a page for each command into the folder DIR: pawl.1, pawl-run.1 and
+so on. make install does it for you.
 
 ` + cli.ExitCodes,
 		Example: "  pawl man ~/.local/share/man/man1",
