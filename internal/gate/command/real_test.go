@@ -62,10 +62,19 @@ func module(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// mustHome makes a home folder in which the go command counts nothing. It would leave a process that
+// may write there when the test has ended.
+func mustHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	MustWrite(t, home, ".config/go/telemetry/mode", "off 2026-01-01\n")
+	return home
+}
+
 func MustRun(t *testing.T, s pawl.GateSpec, dir string, base *pawl.GateReport) pawl.GateReport {
 	t.Helper()
 	t.Setenv("GOCACHE", mustGoCache(t))
-	r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: shell{tree: dir, temp: t.TempDir()}, Base: base, Timeout: 5 * time.Minute})
+	r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: shell{tree: dir, temp: mustHome(t)}, Base: base, Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func ask(t *testing.T, command, dir string, base, doubt *pawl.GateReport) pawl.G
 	t.Setenv("GOCACHE", mustGoCache(t))
 	r, err := New().Judge(t.Context(), pawl.GateRequest{
 		Spec: pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: command},
-		Room: shell{tree: dir, temp: t.TempDir()}, Base: base, Doubt: doubt, List: true, Timeout: 5 * time.Minute,
+		Room: shell{tree: dir, temp: mustHome(t)}, Base: base, Doubt: doubt, List: true, Timeout: 5 * time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
