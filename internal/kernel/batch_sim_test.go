@@ -25,7 +25,7 @@ var foundInBatches = []uint64{611, 635, 642, 677, 686, 691, 924, 1013, 1065, 127
 // checkpoints after every event.
 func TestBatchSimulation(t *testing.T) { judged.test(t) }
 
-var judged = simulation{env: "PAWL_BATCH_SEED", seeds: 500, short: 7, found: foundInBatches, simulate: simulateBatches, complete: (*census).completeBatches}
+var judged = simulation{env: "PAWL_BATCH_SEED", seeds: 500, short: 20, found: foundInBatches, simulate: simulateBatches, complete: (*census).completeBatches}
 
 func (c *census) completeBatches(t *testing.T) {
 	if t.Failed() || testing.Short() {

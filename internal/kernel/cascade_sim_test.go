@@ -23,7 +23,7 @@ var foundInCascades = []uint64{571, 585, 1201, 1340, 2435, 2552}
 // The run's wood checks every event.
 func TestCascadeSimulation(t *testing.T) { cascaded.test(t) }
 
-var cascaded = simulation{env: "PAWL_CASCADE_SEED", seeds: 300, short: 7, found: foundInCascades, simulate: simulateCascade, complete: (*census).completeCascades}
+var cascaded = simulation{env: "PAWL_CASCADE_SEED", seeds: 300, short: 20, found: foundInCascades, simulate: simulateCascade, complete: (*census).completeCascades}
 
 func (c *census) completeCascades(t *testing.T) {
 	if t.Failed() || testing.Short() {

@@ -44,9 +44,13 @@ func (w *world) inherit() {
 }
 
 // isTried reports whether a test tries the nth event of a log. With make soak it tries one in distance
-// events, otherwise fewer. The seed shifts them.
+// events, which is what ten turns try together, and with -short fewer. The seed shifts them.
 func isTried(n int, seed uint64, distance int) bool {
-	return (n+int(seed))%(distance*testsize.Of(12, 6, 1)) == 0
+	if n += int(seed); n%distance != 0 {
+		return false
+	}
+	n /= distance
+	return testsize.Case(n, 0) || testing.Short() && n%12 == 0
 }
 
 // sayWhere logs the event at which a test failed.

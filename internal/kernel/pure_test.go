@@ -2,11 +2,11 @@ package kernel
 
 import (
 	"go/ast"
-	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,8 +65,8 @@ type source struct {
 	info  *types.Info
 }
 
-// parsed are the kernel and the packages below it. Reading what they import takes most of the
-// time, so that is done once.
+// parsed are the kernel and the packages below it, which are read once. What they import is read
+// as the compiler left it.
 func parsed(t *testing.T) []source {
 	t.Helper()
 	all, err := parseAll()
@@ -87,13 +87,17 @@ var parseAll = sync.OnceValues(func() (out []source, err error) {
 			folders = append(folders, e.Name())
 		}
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output() // a test binary built with -trimpath has none
+	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".").Output()
 	if err != nil {
 		return nil, err
 	}
-	build.Default.GOROOT = strings.TrimSpace(string(root))
+	exports := map[string]string{} // the compiled packages by their paths
+	for line := range strings.Lines(string(list)) {
+		path, file, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		exports[path] = file
+	}
 	fset := token.NewFileSet()
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	for _, of := range folders {
 		s := source{fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		if s.files, err = sources(fset, of); err != nil {

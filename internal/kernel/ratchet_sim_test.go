@@ -11,6 +11,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/testsize"
 )
 
 // TestRatchetSimulation drives runs of one loop whose attempts return to earlier trees, break tests
@@ -166,7 +167,7 @@ func TestRatchetForkAnywhere(t *testing.T) {
 			c.calmDown()
 		}
 	}
-	if back == 0 {
+	if back == 0 && testsize.Of(true, false, true) { // a single turn may meet none
 		t.Error("no fork went back")
 	}
 }

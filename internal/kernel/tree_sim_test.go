@@ -20,7 +20,7 @@ var found = []uint64{781, 1107, 1277, 1678, 1715, 2102, 2666, 3734}
 // and branches at every event is checked by the run's grove.
 func TestTreeSimulation(t *testing.T) { trees.test(t) }
 
-var trees = simulation{env: "PAWL_TREE_SEED", seeds: 700, short: 7, found: found, simulate: simulateTree, complete: (*census).completeTree}
+var trees = simulation{env: "PAWL_TREE_SEED", seeds: 700, short: 20, found: found, simulate: simulateTree, complete: (*census).completeTree}
 
 func (c *census) completeTree(t *testing.T) {
 	if t.Failed() || testing.Short() {
