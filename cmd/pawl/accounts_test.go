@@ -247,13 +247,10 @@ func TestAccountsStayApart(t *testing.T) {
 			account: pawl.Account{Provider: "openai-chat", Address: at, Key: pawl.KeyOf(key)},
 		})
 	}
-	var n, sent, changed int
+	n := testsize.Of(60, 200, 1000)
+	var sent, changed int
 	past := map[string]*mem.Log{}
-	for seed := range 1000 {
-		if !testsize.Case(seed, 25) {
-			continue
-		}
-		n++
+	for seed := range n {
 		x := &interleaving{
 			t: t, r: rand.New(rand.NewPCG(uint64(seed), 14)), shells: shells, step: make(chan struct{}, 16),
 			logs: map[string]*mem.Log{fmt.Sprintf("p%d", seed): mem.New(), fmt.Sprintf("q%d", seed): mem.New()},

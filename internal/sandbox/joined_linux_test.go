@@ -17,7 +17,6 @@ import (
 	"pawl"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
-	"pawl/internal/testsize"
 )
 
 // joint is a worktree that is joined above a folder with one file.
@@ -189,7 +188,7 @@ func TestJoinedProgramIsInTheGroup(t *testing.T) {
 	if !strings.Contains(MustConfined(t).Describe(), "cgroup") {
 		t.Skip("there are no control groups")
 	}
-	for range testsize.Cases(1, 5) {
+	for range 5 {
 		j := MustJoin(t)
 		if out, err := j.run(t.Context(), "cat /proc/self/cgroup", ""); err != nil || !strings.Contains(out, "-room-") {
 			t.Errorf("a program of ours is in the groups %q, %v", out, err)
@@ -219,7 +218,7 @@ func TestRoomsWithoutTheirGroup(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range testsize.Cases(1, 5) {
+			for range 5 {
 				box := MustConfined(t)
 				j := mustJoinIn(t, box, MustEstate(t, box))
 				taken, err := box.TakeNextGroup()

@@ -18,7 +18,6 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
-	"pawl/internal/testsize"
 )
 
 // MustInheritable opens a descriptor that programs started from here would inherit.
@@ -72,24 +71,21 @@ func TestKillOfPawlEndsCommands(t *testing.T) {
 // alone would let the command start with nobody to hold it.
 func TestEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	const step = 700 * time.Microsecond
-	var moments []time.Duration
-	for i := range 30 {
-		if testsize.Case(i, 3) {
-			moments = append(moments, time.Duration(i*11%30)*step) // so that a few are spread over all
-		}
+	moments, step := 30, 700*time.Microsecond
+	if testing.Short() { // every third moment
+		moments, step = moments/3, 3*step
 	}
 	both(t, func(t *testing.T, box *sandbox.Box) {
 		t.Run("Context", func(t *testing.T) {
 			token := newToken(t)
-			for _, moment := range moments {
-				ctx, cancel := context.WithTimeout(t.Context(), moment)
+			for i := range moments {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*step)
 				if _, err := MustRoom(t, box).Run(ctx, pawl.Command{Shell: "sleep " + token, Grace: time.Millisecond}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 				}
 				cancel()
 				if left := processes(token); len(left) > 0 {
-					t.Fatalf("ended after %s, left over: %v", moment, left)
+					t.Fatalf("ended after %d steps, left over: %v", i, left)
 				}
 			}
 		})
@@ -99,14 +95,15 @@ func TestEndAtAnyMoment(t *testing.T) {
 				kind = "confined"
 			}
 			token := newToken(t)
-			for _, moment := range moments {
+			for i := range moments {
 				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t, sandbox.Unconfined()), "sleep "+token)
 				host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed probe leaves its folder
 				if err := host.Start(); err != nil {
 					t.Fatal(err)
 				}
 				// The probe takes a while too; the moments are spread over all of it.
-				<-time.After(2 * moment)
+				moment := time.NewTimer(time.Duration(2*i) * step)
+				<-moment.C
 				pids := processes(token)
 				host.Process.Kill()
 				host.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox"
 )
 
 // What holds for copies holds for copies that share blocks: the tests of rooms once more, on
@@ -54,15 +55,18 @@ func TestOnAFileSystemThatSharesBlocks(t *testing.T) {
 // Where the file system can share blocks, a copied layer takes no space, and what a room
 // writes to its copy is in no other place.
 func TestCopiesShareBlocks(t *testing.T) {
-	box := MustCopying(t)
+	MustConfined(t)
+	box, err := sandbox.New(t.Context(), sandbox.Options{NoOverlay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	e := MustEstate(t, box)
 	const size = 64 << 20
 	file := filepath.Join(e.spec.Tree, "file")
-	MustWrite(t, file, "source\n")
+	MustWrite(t, file, strings.Repeat("source\n", size/7))
 	if !canShare(t, file) {
 		t.Skip("the file system cannot share blocks")
 	}
-	MustWrite(t, file, strings.Repeat("source\n", size/7))
 	if got := room.Mechanism(box, e.folder); got != "copies that share blocks" {
 		t.Errorf("the mechanism is called %q", got)
 	}

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pawl"
-	"pawl/internal/testsize"
 )
 
 func testOpen(t *testing.T, newFixture Make) {
@@ -106,8 +105,7 @@ func testOpen(t *testing.T, newFixture Make) {
 	t.Run("takes many at once", func(t *testing.T) {
 		f := newFixture(t, project())
 		var group errgroup.Group
-		many := testsize.Of(3, 6, 6)
-		for n := range many {
+		for n := range 6 {
 			for range 2 { // each from two callers
 				group.Go(func() error {
 					_, err := f.Open(ctx, pawl.WorkspaceSpec{
@@ -120,7 +118,7 @@ func testOpen(t *testing.T, newFixture Make) {
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		for n := range many {
+		for n := range 6 {
 			wantFiles(t, MustLocate(t, f, fmt.Sprintf("%03d-loop", n)), project())
 		}
 	})
