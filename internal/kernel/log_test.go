@@ -43,14 +43,19 @@ func (w *world) inherit() {
 	}
 }
 
-// isTried reports whether a test tries the nth event of a log. With make soak it tries one in distance
-// events, which is what ten turns try together, and with -short fewer. The seed shifts them.
+// isTried reports whether a test tries the nth event of a log. With make soak it tries one event in
+// distance, and ten turns together try the same. With -short it tries one in twelve of those.
+// The seed shifts them.
 func isTried(n int, seed uint64, distance int) bool {
-	if n += int(seed); n%distance != 0 {
+	n += int(seed)
+	if n%distance != 0 {
 		return false
 	}
 	n /= distance
-	return testsize.Case(n, 0) || testing.Short() && n%12 == 0
+	if testing.Short() {
+		return n%12 == 0
+	}
+	return testsize.Case(n, 0)
 }
 
 // sayWhere logs the event at which a test failed.

@@ -65,8 +65,8 @@ type source struct {
 	info  *types.Info
 }
 
-// parsed are the kernel and the packages below it, which are read once. What they import is read
-// as the compiler left it.
+// parsed returns the kernel and the packages below it, which are parsed once. The types of what they
+// import come from the compiler's export data.
 func parsed(t *testing.T) []source {
 	t.Helper()
 	all, err := parseAll()

@@ -62,8 +62,8 @@ func module(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// mustHome makes a home folder in which the go command counts nothing. It would leave a process that
-// may write there when the test has ended.
+// mustHome makes a home folder with Go's telemetry off. Otherwise the go command starts a process that
+// may still write there after the test has ended.
 func mustHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
