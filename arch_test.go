@@ -93,7 +93,7 @@ var rules = []rule{
 	{"internal/git/index", []string{"internal/git"}, "an index is brought up to a folder whatever is recorded in it; who starts git is given to it"},
 	{"internal/git", []string{"internal/process"}, "the one package that runs git, as a process that ends with us"},
 	{"internal/instructions", []string{"internal/git", "internal/plain"}, "what a repository tells those who work on it is read from a commit; who is told is others' business"},
-	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git", "internal/git/index", "internal/project"}, "workspaces are made with git, in the state folder"},
+	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git", "internal/git/index", "internal/project", "internal/testsize"}, "workspaces are made with git, in the state folder"},
 	{"internal/project", nil, "the layout of the state folder"},
 	{"internal/unit", []string{"internal/project"}, "a service manager is told of a program and its arguments, whatever these do"},
 	{"internal/server/...", []string{"internal/server/...", "internal/message", "internal/view", "internal/artifact"}, "the server is given a Service; it must not know which"},

@@ -17,9 +17,6 @@ import (
 
 // mustDemo is a demo that makes its files in tmp and compiles Go code from nothing.
 func mustDemo(t *testing.T) (y *yard, cmd *exec.Cmd, tmp string) {
-	if testing.Short() {
-		t.Skip("it compiles Go code from nothing; make test runs it")
-	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go")
 	}
@@ -52,11 +49,11 @@ func nothingLeft(t *testing.T, tmp string) {
 	}
 }
 
-// The demo leaves no file and no process. This test is for make soak. In make test, the README's demo
-// shows that no file is left, and TestDemoStopped that an interrupted demo leaves nothing. F-20
+// The demo leaves no file and no process. In other turns the README's demo shows that no file is
+// left. F-20
 func TestDemoLeavesNothing(t *testing.T) {
-	if testsize.Of(true, true, false) {
-		t.Skip("it compiles the standard library in a room; make soak runs it")
+	if !testsize.Case(0, 0) {
+		t.Skip("it compiles the standard library in a room; it has a turn of its own")
 	}
 	_, cmd, tmp := mustDemo(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -68,6 +65,9 @@ func TestDemoLeavesNothing(t *testing.T) {
 // Ctrl-C, twice in a row and once more, goes to the demo and to all that it has started in its
 // terminal. F-20
 func TestDemoStopped(t *testing.T) {
+	if !testsize.Case(1, 0) {
+		t.Skip("it compiles Go code from nothing; it has a turn of its own")
+	}
 	y, cmd, tmp := mustDemo(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p := y.start(cmd)

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pawl/internal/model/modeltest"
+	"pawl/internal/pattern"
 )
 
 // Blocks of code in the documents are fenced. The second word behind the fence, which
@@ -48,8 +49,8 @@ type block struct {
 }
 
 var (
-	fence  = regexp.MustCompile("^( *)```+ *([a-z]*) *(.*?) *$")
-	notRun = regexp.MustCompile(`^ *<!-- not run: (.*) -->$`)
+	fence  = pattern.Of("^( *)```+ *([a-z]*) *(.*?) *$")
+	notRun = pattern.Of(`^ *<!-- not run: (.*) -->$`)
 )
 
 // readBlocks returns the blocks of a document. It returns an error for indented blocks,
@@ -349,7 +350,7 @@ func (b *block) commands() ([]shownCommand, error) {
 }
 
 // ended matches what the shell prints after each command: its exit code.
-var ended = regexp.MustCompile("\x1e([0-9]+)\x1e\n")
+var ended = pattern.Of("\x1e([0-9]+)\x1e\n")
 
 // runCommands runs commands in one shell and returns what each printed and its exit code.
 // The shell begins with the file .profile of the story, if there is one.
@@ -429,13 +430,13 @@ func compareShown(ts *testscript.TestScript, shown []string, out string) error {
 
 var (
 	// Only gates that take a second or more say how long they took.
-	judged     = regexp.MustCompile(`\b(PASS|FAIL|SKIP)( \(\d+/\d+\))? in 0s`)
-	counted    = regexp.MustCompile(`\b\d{1,3}(,\d{3})+\b`)
-	port       = regexp.MustCompile(`\b127\.0\.0\.1:\d+`)
-	measured   = regexp.MustCompile(`\b\d+\.\d+ ([kMG])B\b`)
-	processID  = regexp.MustCompile(`(process |"pid":)\d+`)
-	wideSpace  = regexp.MustCompile(` {2,}`)
-	afterLines = regexp.MustCompile(` +\n`)
+	judged     = pattern.Of(`\b(PASS|FAIL|SKIP)( \(\d+/\d+\))? in 0s`)
+	counted    = pattern.Of(`\b\d{1,3}(,\d{3})+\b`)
+	port       = pattern.Of(`\b127\.0\.0\.1:\d+`)
+	measured   = pattern.Of(`\b\d+\.\d+ ([kMG])B\b`)
+	processID  = pattern.Of(`(process |"pid":)\d+`)
+	wideSpace  = pattern.Of(` {2,}`)
+	afterLines = pattern.Of(` +\n`)
 )
 
 // normal returns the text without what differs from run to run. It ends each line, the

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,114 +25,17 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/model/modeltest"
+	"pawl/internal/pattern"
 	"pawl/internal/testsize"
 )
 
 // faultsEachRun is how many faults a run meets, unless one of them is named as damage.
 const faultsEachRun = 4
 
-// subject is a kind of run that meets faults. How it ends does not depend on the machine.
-type subject struct {
-	recipe string
-	files  map[string]string
-	script string
-	args   []string
-	begin  func(*victim, *testing.T)        // starts the run; nil = the first command does
-	ending func(*victim, *testing.T) string // what must not depend on faults
-}
-
-// subjects are runs of all recipes.
-func subjects() []subject {
-	quality := []string{"--require-green", "--gate", "tests=" + killGate}
-	return []subject{
-		{"pawl", map[string]string{"README": "files\n"}, strings.Replace(killScript, "cat one.txt", bigOutput, 1), append([]string{"make the files"}, quality...), nil, (*victim).ending},
-		{"taskloop", map[string]string{"README": "files\n"}, killScript, append([]string{"make the files"}, quality...), nil, (*victim).ending},
-		{"pandora", map[string]string{"README": "a shop\n"}, partsScript, []string{"Implement cart, till and order", "--gate", "tests=test -e README"}, nil, (*victim).treeEnding},
-		{"loom", shop, shopScript(resolves), []string{"List a cart and a till", "--parallel", "3", "--gate", "tests=" + fine}, nil, (*victim).treeEnding},
-		{"coherence", map[string]string{"README": "lists\n"}, listScript(), []string{"Five lists", "--parallel", "2", "--gate", "types=test -e README"}, nil, (*victim).batchEnding},
-		{"loopr", map[string]string{"README": "parts\n", ".pawl/recipes/small.yaml": smallLoopr}, looprScript(),
-			[]string{"Two parts", "--gate", "tests=test -e README"}, (*victim).approved, (*victim).looprEnding},
-	}
-}
-
-// bigOutput prints what is stored as a file of its own.
-const bigOutput = "head -c 50000 /dev/urandom | od -An -v -tx1; cat one.txt"
-
-// partsScript plays Pandora on three tasks, of which the first is sent back once.
-const partsScript = `
-answers:
-  - when: {step: plan}
-    calls:
-      - submit_tasks:
-          decision: PANDORA_LOOP
-          intent: edit
-          mode: code
-          reasoning: Three parts, of which the last needs the first.
-          tasks:
-            - {id: TASK-001, title: Add a cart, description: Write cart.txt, acceptance_criteria: [cart.txt is there], priority: 1, depends_on: []}
-            - {id: TASK-002, title: Add a till, description: Write till.txt, acceptance_criteria: [till.txt is there], priority: 2, depends_on: []}
-            - {id: TASK-003, title: Add an order, description: Write order.txt, acceptance_criteria: [order.txt is there], priority: 3, depends_on: [TASK-001]}
-  - when: {step: decide, round: 1}
-    calls: [{submit_next: {decision: EXECUTE, instructions: Write the file., reasoning: It is not there.}}]
-  - when: {step: decide}
-    calls: [{submit_next: {decision: COMPLETE, instructions: It is there.}}]
-  - when: {step: execute, task: TASK-001, turn: 1}
-    delay_ms: 4
-    calls: [{read: {path: cart.txt}}]
-  - when: {step: execute, task: TASK-001, turn: 2, last: error}
-    calls: [{write: {path: cart.txt, content: "made\n"}}]
-  - when: {step: execute, task: TASK-001, turn: 2}
-    calls: [{write: {path: checked.txt, content: "made\n"}}]
-  - when: {step: execute, task: TASK-002, turn: 1}
-    calls: [{write: {path: till.txt, content: "made\n"}}]
-  - when: {step: execute, task: TASK-003, turn: 1}
-    calls: [{write: {path: order.txt, content: "made of a cart\n"}}]
-  - when: {step: execute}
-    calls: [{submit_result: {summary: It was written.}}]
-  - when: {step: synthesis}
-    calls: [{submit_summary: {summary: The file is there.}}]
-  - when: {step: validation, task: TASK-001, turn: 1}
-    calls: [{read: {path: checked.txt}}]
-  - when: {step: validation, task: TASK-001, last: error}
-    calls: [{submit_verdict: {decision: retry, criteria: [{id: AC-001, status: fail, evidence: [], gap: nobody checked it}], summary: Not checked., feedback: Check the cart.}}]
-  - when: {step: validation}
-    calls: [{submit_verdict: {decision: approve, criteria: [{id: AC-001, status: pass, evidence: [README]}], summary: Good., confidence: 90}}]
-  - when: {step: learn}
-    calls: [{submit_learnings: {entries: [{kind: learning, text: Parts are text files.}]}}]
-  - when: {step: close}
-    calls: [{submit_summary: {summary: All three are there.}}]
-`
-
-// victim makes a repository for a run of the kind.
-func (s subject) victim(t *testing.T, bin string) *victim {
-	recipe := s.recipe
-	if recipe == "loopr" {
-		recipe = "small"
-	}
-	return newVictim(t, bin, s.script, s.files, append(slices.Clone(s.args), "--recipe", recipe, "--unsandboxed")...)
-}
-
-// reference is a run that met no fault.
-type reference struct {
-	subject
-	want   string
-	events int
-	lasts  time.Duration
-}
-
-func (s subject) reference(t *testing.T, bin string) reference {
-	v := s.victim(t, bin)
-	if s.begin != nil {
-		s.begin(v, t)
-	}
-	v.finish(t)
-	return reference{s, s.ending(v, t), len(v.events(t)), v.took}
-}
-
 // trial is a run that meets faults.
 type trial struct {
 	*victim
-	undisturbed reference
+	undisturbed *reference
 	t           *testing.T
 	rnd         *rand.Rand
 	lacked      string // what a run says that ends otherwise for want of it
@@ -234,15 +136,21 @@ func faults(skewed func() (string, error)) []fault {
 type row struct{ tried, same, named, told int }
 
 // A run that meets any fault ends as one that met none, or what is damaged is named; nothing
-// is lost in silence. make faults tries every kind of fault with runs of every recipe. A smaller
-// campaign draws from these pairs at random.
+// is lost in silence. make faults tries every kind of fault with runs of every recipe, a soak 100
+// of these pairs.
 //
 // PAWL_FAULTS sets the number of faults, PAWL_FAULTS_SEED repeats a campaign, and
 // PAWL_FAULTS_TABLE names a file for the table. make faults sets them.
 // F-16 F-18
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	n := testsize.Of(6, 12, 100)
+	var numbers []int // of the runs
+	for i := range 100 {
+		if testsize.Case(i, 1) {
+			numbers = append(numbers, i)
+		}
+	}
+	n := len(numbers)
 	seed := uint64(time.Now().UnixNano())
 	for name, to := range map[string]func(uint64){"PAWL_FAULTS": func(v uint64) { n = int(v) }, "PAWL_FAULTS_SEED": func(v uint64) { seed = v }} {
 		if s := os.Getenv(name); s != "" {
@@ -255,6 +163,12 @@ func TestFaults(t *testing.T) {
 	}
 	t.Logf("repeat with PAWL_FAULTS_SEED=%d PAWL_FAULTS=%d", seed, n)
 	whole := os.Getenv("PAWL_FAULTS") != ""
+	if whole {
+		numbers = numbers[:0]
+		for i := range n {
+			numbers = append(numbers, i)
+		}
+	}
 	dir := t.TempDir()
 	all := faults(sync.OnceValues(func() (string, error) {
 		if !whole {
@@ -262,19 +176,18 @@ func TestFaults(t *testing.T) {
 		}
 		return skewedPawl(dir)
 	}))
-	bin := pawlProgram(t)
 	var mu sync.Mutex // guards the counts
 	table, byRecipe, tried := map[string]*row{}, map[string]int{}, 0
 	for _, f := range all {
 		table[f.kind] = &row{}
 	}
 	kinds := subjects()
-	undisturbed := make([]reference, len(kinds))
+	undisturbed := make([]*reference, len(kinds))
 	if !t.Run("undisturbed", func(t *testing.T) {
 		for i, s := range kinds {
 			t.Run(s.recipe, func(t *testing.T) {
 				t.Parallel()
-				undisturbed[i] = s.reference(t, bin)
+				undisturbed[i] = s.undisturbed(t)
 			})
 		}
 	}) {
@@ -282,7 +195,7 @@ func TestFaults(t *testing.T) {
 	}
 	done := func() bool { mu.Lock(); defer mu.Unlock(); return tried >= n }
 	t.Run("runs", func(t *testing.T) {
-		for i := range n {
+		for _, i := range numbers {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				if done() {
@@ -290,7 +203,7 @@ func TestFaults(t *testing.T) {
 				}
 				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 				x := &trial{undisturbed: undisturbed[(i+i/len(all))%len(kinds)], t: t, rnd: rnd}
-				x.victim = x.undisturbed.victim(t, bin)
+				x.victim = x.undisturbed.victim(t)
 				for met := range faultsEachRun {
 					f := x.draw(all, i+met*7, met == 0)
 					if met == 0 && !f.first && x.undisturbed.begin != nil {
@@ -633,7 +546,7 @@ func (x *trial) isNamed() bool {
 }
 
 // steps matches the names of steps in a script.
-var steps = regexp.MustCompile(`step: \[?([a-z-]+)`)
+var steps = pattern.Of(`step: \[?([a-z-]+)`)
 
 // refused lets the first calls of a step fail as providers let them.
 func (x *trial) refused() fate {

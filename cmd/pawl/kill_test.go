@@ -26,7 +26,7 @@ import (
 	"pawl/internal/testsize"
 )
 
-// killsEachRun is how many times one run is killed.
+// killsEachRun is how many times one run is killed, unless the tests run with -short.
 const killsEachRun = 5
 
 // killScript plays a task that fails twice, escalates and passes, with a call of
@@ -65,44 +65,37 @@ const killGate = `echo 1..2; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; te
 // process is left over.
 func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	t.Parallel()
-	bin := pawlProgram(t)
-	n := testsize.Of(4, 24, 200)
+	const runs = 50
 	var mu sync.Mutex // guards the counts
 	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
 	t.Run("runs", func(t *testing.T) {
-		runs := max(n*5/4/killsEachRun, 1) // some runs end before killsEachRun kills
-		killAnywhere(t, runs, killing{
-			victim: func(t *testing.T) *victim {
-				return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",
-					"--unsandboxed", "--require-green", "--gate", "tests="+killGate)
-			},
-			ending: (*victim).ending,
-			killed: func(t *testing.T, v *victim) {
-				pending := v.pending(t)
-				mu.Lock()
-				defer mu.Unlock()
-				done++
-				if len(pending) > 0 {
-					inside++
-				}
-				for _, f := range pending {
-					classes[f.Class]++
-				}
-			},
-			sound: (*victim).nothingLost,
-		})
+		k := subjectOf("taskloop").killing()
+		k.killed = func(t *testing.T, v *victim) {
+			pending := v.pending(t)
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			if len(pending) > 0 {
+				inside++
+			}
+			for _, f := range pending {
+				classes[f.Class]++
+			}
+		}
+		killAnywhere(t, 1, runs, k)
 	})
 	t.Logf("%d kills, %d inside an effect, by class %v", done, inside, classes)
 	if testing.Short() || t.Failed() {
 		return
 	}
+	n := testsize.Cases(1, runs) * (killsEachRun - 1) // some runs end before killsEachRun kills
 	if done < n {
 		t.Errorf("only %d kills, want %d", done, n)
 	}
 	if inside < n/4 {
 		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, n/4)
 	}
-	if done < 200 {
+	if n < runs*(killsEachRun-1) {
 		return // few kills may miss the rare classes
 	}
 	for c := pawl.CrashRepeat; c <= pawl.CrashOnce; c++ {
@@ -119,11 +112,14 @@ type killing struct {
 	ending func(*victim, *testing.T) string
 	killed func(*testing.T, *victim) // after each kill; nil looks at nothing
 	sound  func(*victim, *testing.T) // checks a run that has ended
+	// undisturbed returns a run that is not killed; nil lets a victim come to its end.
+	undisturbed func(*testing.T) *reference
 }
 
 // killAnywhere lets one run come to its end undisturbed, then others side by
 // side that are killed at random moments and resumed: they must end the same.
-func killAnywhere(t *testing.T, runs int, k killing) {
+// There are all of them in a soak, and short of them with -short.
+func killAnywhere(t *testing.T, short, all int, k killing) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("PAWL_KILL_SEED"); s != "" {
@@ -134,30 +130,34 @@ func killAnywhere(t *testing.T, runs int, k killing) {
 		seed = v
 	}
 	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
-	undisturbed := k.victim(t)
-	undisturbed.finish(t)
-	want, lasts, events := k.ending(undisturbed, t), undisturbed.took, len(undisturbed.events(t))
-	t.Logf("undisturbed, %d events in %s: %s", events, lasts.Round(time.Millisecond), want)
-	k.sound(undisturbed, t)
-	for i := range runs {
+	var r *reference
+	if k.undisturbed != nil {
+		r = k.undisturbed(t)
+	} else {
+		r = finished(t, k.victim(t), k.ending, k.sound)
+	}
+	for i := range all {
+		if !testsize.Case(i, short) {
+			continue
+		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 			v := k.victim(t)
-			for range killsEachRun {
+			for range testsize.Of(2, killsEachRun, killsEachRun) {
 				if v.ended(t) {
 					break
 				}
 				// Kills are placed by events, so that a slow machine kills as often. The delay of
 				// up to two mean event intervals spreads the kills between events.
-				v.killAfter(t, rnd.IntN(2*events/killsEachRun), time.Duration(rnd.Int64N(2*int64(lasts)/int64(events))))
+				v.killAfter(t, rnd.IntN(2*r.events/killsEachRun), time.Duration(rnd.Int64N(2*int64(r.lasts)/int64(r.events))))
 				if k.killed != nil {
 					k.killed(t, v)
 				}
 			}
 			v.finish(t)
-			if got := k.ending(v, t); got != want {
-				t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, want, v.out.String())
+			if got := k.ending(v, t); got != r.want {
+				t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, r.want, v.out.String())
 			}
 			k.sound(v, t)
 		})
@@ -181,7 +181,13 @@ type victim struct {
 // newVictim makes a repository of files, for a run that the script speaks in.
 func newVictim(t *testing.T, bin, script string, files map[string]string, run ...string) *victim {
 	t.Helper()
-	v := victimIn(bin, t.TempDir())
+	return newVictimIn(t, bin, t.TempDir(), script, files, run...)
+}
+
+// newVictimIn makes the repository in a home that there is.
+func newVictimIn(t *testing.T, bin, home, script string, files map[string]string, run ...string) *victim {
+	t.Helper()
+	v := victimIn(bin, home)
 	for name, content := range files {
 		mustWrite(t, filepath.Join(v.repo, name), content)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"pawl"
-	"pawl/internal/testsize"
 )
 
 // smallLoopr is loopr with few iterations, so that what cannot be done goes up.
@@ -72,17 +71,7 @@ func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
 		t.Skip("each kill needs a whole tree; make test runs them, and TestLooprInTheDaemon interrupts and continues one tree")
 	}
 	t.Parallel()
-	bin := pawlProgram(t)
-	killAnywhere(t, testsize.Of(0, 10, 100)/killsEachRun, killing{
-		victim: func(t *testing.T) *victim {
-			v := newVictim(t, bin, looprScript(), map[string]string{"README": "parts\n", ".pawl/recipes/small.yaml": smallLoopr}, "Two parts", "--recipe", "small", "--unsandboxed",
-				"--gate", "tests=test -e README")
-			v.approved(t)
-			return v
-		},
-		ending: (*victim).looprEnding,
-		sound:  (*victim).looprSound,
-	})
+	killAnywhere(t, 0, 20, subjectOf("loopr").killing())
 }
 
 // approved starts the run and approves its plan. Both processes are killed as soon as

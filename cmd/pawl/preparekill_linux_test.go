@@ -8,7 +8,6 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
-	"pawl/internal/testsize"
 )
 
 // prepareScript changes the lock file, and damages what was prepared.
@@ -36,9 +35,8 @@ func TestKilledWhilePreparing(t *testing.T) {
 		t.Skipf("commands cannot be confined here: %v", err)
 	}
 	t.Parallel()
-	n := testsize.Of(5, 20, 200)
 	var preparing atomic.Int64
-	killAnywhere(t, max(n/killsEachRun, 1), killing{
+	killAnywhere(t, 1, 40, killing{
 		victim: func(t *testing.T) *victim {
 			mark := newMark()
 			v := newRoomVictim(t, mark, prepareScript, "sh test.sh && cat three.txt && grep two three.txt")

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"pawl/internal/pattern"
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/helper"
 )
@@ -168,7 +169,8 @@ func settle(env *testscript.Env, tools string) error {
 	for name, value := range map[string]string{
 		"PATH": pawl + string(filepath.ListSeparator) + tools,
 		"HOME": env.WorkDir + "/home", "XDG_STATE_HOME": env.WorkDir + "/state", "XDG_CONFIG_HOME": env.WorkDir + "/config",
-		"PAWL_LOCAL": "1", // stories of the daemon unset it
+		"PAWL_LOCAL": "1",         // stories of the daemon unset it
+		"GOFLAGS":    "-trimpath", // what go compiles in one worktree serves in all
 		"TZ":         "UTC", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
 		"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@localhost", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@localhost",
 	} {
@@ -288,11 +290,11 @@ func makeRepository(ts *testscript.TestScript, neg bool, args []string) {
 
 // unstable is what differs between two tellings of a story: times, ids of loops,
 // commits, amounts of time.
-var unstable = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d(\.\d+)?\b|` +
+var unstable = pattern.Of(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d(\.\d+)?\b|` +
 	`\b\d{13}-[0-9a-f]{4}\b|\b[0-9a-f]{10,64}\b|\b(\d+m)?\d+(\.\d+)?s\b`)
 
 // padded is a time, or the head of a column of times, and the space behind it.
-var padded = regexp.MustCompile(`(\b0s|AGE|TIME) {2,}`)
+var padded = pattern.Of(`(\b0s|AGE|TIME) {2,}`)
 
 // stable NAME FILE makes the file of what the command before has printed, or of
 // another file, without what is unstable.

@@ -130,16 +130,23 @@ func (v *victim) sound(t *testing.T) {
 // that change the same lines is told what conflicts, and resolves it. L-76 L-10
 func TestConflictIsResolved(t *testing.T) {
 	t.Parallel()
-	// go test would compile every commit without a cache. gofmt also fails on conflict markers.
-	gate := testsize.Of(fine, "gofmt -e *.go >/dev/null && { "+fine+"; }", "go test -json ./...")
-	for _, program := range []string{"go", "gofmt"} {
-		if _, err := exec.LookPath(program); err != nil && strings.Contains(gate, program) {
-			t.Skipf("no %s", program)
+	var v *victim
+	if testing.Short() {
+		v = subjectOf("loom").undisturbed(t).ended
+	} else {
+		gate := "gofmt -e *.go >/dev/null && { " + fine + "; }" // fails on conflict markers
+		if testsize.Case(0, 0) {
+			gate = "go test -json ./..." // compiles every commit without a cache
 		}
+		for _, program := range []string{"go", "gofmt"} {
+			if _, err := exec.LookPath(program); err != nil && strings.Contains(gate, program) {
+				t.Skipf("no %s", program)
+			}
+		}
+		v = newVictim(t, pawlProgram(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3",
+			"--unsandboxed", "--gate", "tests="+gate)
+		v.finish(t)
 	}
-	v := newVictim(t, pawlProgram(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3",
-		"--unsandboxed", "--gate", "tests="+gate)
-	v.finish(t)
 	s := v.state(t)
 	if s.Outcome != pawl.OutcomeComplete {
 		t.Fatalf("%s: %s\n%s", s.Outcome, s.Reason, v.out.String())
@@ -208,19 +215,16 @@ func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 		t.Skip("make test runs it; TestBatchesKilledAnywhereEndTheSame also kills runs with children")
 	}
 	t.Parallel()
-	bin := pawlProgram(t)
-	killAnywhere(t, testsize.Of(0, 20, 200)/killsEachRun, killing{
-		victim: func(t *testing.T) *victim {
-			return newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
-		},
-		ending: (*victim).treeEnding,
-		sound: func(v *victim, t *testing.T) {
-			v.sound(t)
-			if left := leftWorktrees(v.home); len(left) > 0 {
-				t.Errorf("worktrees are left: %s", left)
-			}
-		},
-	})
+	killAnywhere(t, 0, 40, subjectOf("loom").killing())
+}
+
+// treeSound checks a run with children that has ended, and that no worktree is left.
+func (v *victim) treeSound(t *testing.T) {
+	t.Helper()
+	v.sound(t)
+	if left := leftWorktrees(v.home); len(left) > 0 {
+		t.Errorf("worktrees are left: %s", left)
+	}
 }
 
 // treeEnding is what must not depend on kills, nor on which child was faster.

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,25 +17,26 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/cli"
+	"pawl/internal/pattern"
 )
 
 // oddWords are phrases that make readers stop, and what is said instead.
-var oddWords = map[*regexp.Regexp]string{
-	regexp.MustCompile(`(?i)\b(go|goes|going|gone|went) on\b`): "continue",
-	regexp.MustCompile(`(?i)\bunder way\b`):                    "in progress, active",
-	regexp.MustCompile(`(?i)\bcomes? to be\b`):                 "create",
-	regexp.MustCompile(`(?i)\banew\b`):                         "again; start over",
-	regexp.MustCompile(`(?i)\ball the same\b`):                 "anyway",
-	regexp.MustCompile(`(?i)\bin spite of\b`):                  "despite",
-	regexp.MustCompile(`(?i)\b(is|are|be|was|were) at work\b`): "active",
-	regexp.MustCompile(`(?i)\bto and fro\b`):                   "alternate",
-	regexp.MustCompile(`(?i)\blearnt\b`):                       "learned",
-	regexp.MustCompile(`(?i)\b(is|are) told of\b`):             "receives",
-	regexp.MustCompile(`(?i)\bit need not be said\b`):          "may be left out",
-	regexp.MustCompile(`(?i)\bin the place of\b`):              "in place of, instead of",
-	regexp.MustCompile(`(?i)\bbeforehand\b`):                   "in advance",
-	regexp.MustCompile(`(?i)\bnothing of (it|them)\b`):         "it is not",
-	regexp.MustCompile(`(?i)\bas (many|often) as it may\b`):    "as many as it may have",
+var oddWords = map[*pattern.Pattern]string{
+	pattern.Of(`(?i)\b(go|goes|going|gone|went) on\b`): "continue",
+	pattern.Of(`(?i)\bunder way\b`):                    "in progress, active",
+	pattern.Of(`(?i)\bcomes? to be\b`):                 "create",
+	pattern.Of(`(?i)\banew\b`):                         "again; start over",
+	pattern.Of(`(?i)\ball the same\b`):                 "anyway",
+	pattern.Of(`(?i)\bin spite of\b`):                  "despite",
+	pattern.Of(`(?i)\b(is|are|be|was|were) at work\b`): "active",
+	pattern.Of(`(?i)\bto and fro\b`):                   "alternate",
+	pattern.Of(`(?i)\blearnt\b`):                       "learned",
+	pattern.Of(`(?i)\b(is|are) told of\b`):             "receives",
+	pattern.Of(`(?i)\bit need not be said\b`):          "may be left out",
+	pattern.Of(`(?i)\bin the place of\b`):              "in place of, instead of",
+	pattern.Of(`(?i)\bbeforehand\b`):                   "in advance",
+	pattern.Of(`(?i)\bnothing of (it|them)\b`):         "it is not",
+	pattern.Of(`(?i)\bas (many|often) as it may\b`):    "as many as it may have",
 }
 
 // odd returns the odd phrases in a text and what to write instead.
@@ -51,7 +51,7 @@ func odd(text string) []string {
 }
 
 // quoted matches what is shown in code, such as a command's name or its output.
-var quoted = regexp.MustCompile("`[^`]*`")
+var quoted = pattern.Of("`[^`]*`")
 
 // Help, flags and documents are in plain English: none of the phrases that readers stop at
 // is in them. Blocks and code show what the program prints.
@@ -138,7 +138,7 @@ func TestPlainTexts(t *testing.T) {
 }
 
 // docTag finds in a field's tag what is shown as the help of a flag.
-var docTag = regexp.MustCompile(`doc:"[^"]*"`)
+var docTag = pattern.Of(`doc:"[^"]*"`)
 
 func TestOdd(t *testing.T) {
 	for text, want := range map[string]int{"The run goes on, what is under way ends": 2, "Pawl continues": 0, "a catalogue of items": 0} {

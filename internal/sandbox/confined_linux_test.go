@@ -41,20 +41,19 @@ func TestConfinedWrites(t *testing.T) {
 		{"Git", "$PWD/.git/x", "refused"},
 		{"GitConfig", "$PWD/.git/config", "refused"},
 	}
+	folder := MustFolder(t, box)
+	dir := filepath.Join(folder, "dir")
+	MustMkdir(t, filepath.Join(dir, ".git"))
+	MustWrite(t, filepath.Join(dir, ".git", "config"), "[core]\n")
+	for _, path := range []string{".git", ".git/config"} { // it is the mount that protects them
+		MustGive(t, box, filepath.Join(dir, path))
+	}
+	rooms := newRooms(box, folder)
+	defer rooms.Close()
+	r := MustAgent(t, rooms, dir)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			folder := MustFolder(t, box)
-			dir := filepath.Join(folder, "dir")
-			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			MustWrite(t, filepath.Join(dir, ".git", "config"), "[core]\n")
-			for _, path := range []string{".git", ".git/config"} { // it is the mount that protects them
-				MustGive(t, box, filepath.Join(dir, path))
-			}
-			rooms := newRooms(box, folder)
-			defer rooms.Close()
-			result := MustRun(t, MustAgent(t, rooms, dir), pawl.Command{Shell: fmt.Sprintf(`mkdir sub; : >> "%s"`, test.path)})
+			result := MustRun(t, r, pawl.Command{Shell: fmt.Sprintf(`mkdir -p sub; : >> "%s"`, test.path)})
 			path := os.Expand(test.path, func(name string) string { return map[string]string{"PWD": dir, "HOME": "/home/pawl"}[name] })
 			got := "refused"
 			if result.ExitCode == 0 {

@@ -50,6 +50,7 @@ func counting(tb testing.TB) (port int, visits *atomic.Int32) {
 // reaches anything.
 func TestConfinedEgress(t *testing.T) {
 	box := MustConfined(t)
+	t.Setenv("PATH", "/usr/bin:/bin:"+os.Getenv("PATH")) // the system's Python starts sooner than one of a version manager
 	named, reached := counting(t)
 	other, trespassed := counting(t)
 	rules := []string{fmt.Sprintf("npm.test:%d=127.0.0.1", named)}

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -15,10 +17,13 @@ import (
 	"pawl/internal/sandbox/helper"
 )
 
+// probed is a sandbox that tests share.
+var probed = sync.OnceValues(func() (*Box, error) { return Probe(context.Background()) })
+
 // mustGroups returns a sandbox with control groups.
 func mustGroups(tb testing.TB) *Box {
 	tb.Helper()
-	box, err := Probe(tb.Context())
+	box, err := probed()
 	if err != nil || box.groups == nil {
 		tb.Skipf("there is no sandbox with control groups: %v", err)
 	}

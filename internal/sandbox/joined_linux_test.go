@@ -17,6 +17,7 @@ import (
 	"pawl"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 )
 
 // joint is a worktree that is joined above a folder with one file.
@@ -188,7 +189,7 @@ func TestJoinedProgramIsInTheGroup(t *testing.T) {
 	if !strings.Contains(MustConfined(t).Describe(), "cgroup") {
 		t.Skip("there are no control groups")
 	}
-	for range 5 {
+	for range testsize.Cases(1, 5) {
 		j := MustJoin(t)
 		if out, err := j.run(t.Context(), "cat /proc/self/cgroup", ""); err != nil || !strings.Contains(out, "-room-") {
 			t.Errorf("a program of ours is in the groups %q, %v", out, err)
@@ -218,7 +219,7 @@ func TestRoomsWithoutTheirGroup(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 5 {
+			for range testsize.Cases(1, 5) {
 				box := MustConfined(t)
 				j := mustJoinIn(t, box, MustEstate(t, box))
 				taken, err := box.TakeNextGroup()

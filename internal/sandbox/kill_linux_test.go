@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 )
 
 // MustInheritable opens a descriptor that programs started from here would inherit.
@@ -71,21 +72,24 @@ func TestKillOfPawlEndsCommands(t *testing.T) {
 // alone would let the command start with nobody to hold it.
 func TestEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	moments, step := 30, 700*time.Microsecond
-	if testing.Short() { // every third moment
-		moments, step = moments/3, 3*step
+	const step = 700 * time.Microsecond
+	var moments []time.Duration
+	for i := range 30 {
+		if testsize.Case(i, 3) {
+			moments = append(moments, time.Duration(i*11%30)*step) // so that a few are spread over all
+		}
 	}
 	both(t, func(t *testing.T, box *sandbox.Box) {
 		t.Run("Context", func(t *testing.T) {
 			token := newToken(t)
-			for i := range moments {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*step)
+			for _, moment := range moments {
+				ctx, cancel := context.WithTimeout(t.Context(), moment)
 				if _, err := MustRoom(t, box).Run(ctx, pawl.Command{Shell: "sleep " + token, Grace: time.Millisecond}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 				}
 				cancel()
 				if left := processes(token); len(left) > 0 {
-					t.Fatalf("ended after %d steps, left over: %v", i, left)
+					t.Fatalf("ended after %s, left over: %v", moment, left)
 				}
 			}
 		})
@@ -95,15 +99,14 @@ func TestEndAtAnyMoment(t *testing.T) {
 				kind = "confined"
 			}
 			token := newToken(t)
-			for i := range moments {
+			for _, moment := range moments {
 				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t, sandbox.Unconfined()), "sleep "+token)
 				host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed probe leaves its folder
 				if err := host.Start(); err != nil {
 					t.Fatal(err)
 				}
 				// The probe takes a while too; the moments are spread over all of it.
-				moment := time.NewTimer(time.Duration(2*i) * step)
-				<-moment.C
+				<-time.After(2 * moment)
 				pids := processes(token)
 				host.Process.Kill()
 				host.Wait()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,16 +22,13 @@ import (
 	"pawl/internal/egress"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
-	"pawl/internal/sandbox/helper"
+	_ "pawl/internal/sandbox/helper/early" // the test program also plays the helper
 )
 
-// The test program also plays the programs that tests start: the supervisor, a
-// Pawl process to be killed, and a daemon that leaves its parents' session.
+// The test program also plays the programs that tests start: a Pawl process to be
+// killed, and a daemon that leaves its parents' session.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if code, ok := helper.Run(os.Args); ok {
-			syscall.Exit(code) // unlike os.Exit, it skips the race detector's wait of one second
-		}
 		switch os.Args[1] {
 		case "__host":
 			os.Exit(playHost(os.Args[2], os.Args[3], os.Args[4]))
@@ -89,15 +87,34 @@ func playHost(kind, folder, shell string) int {
 	return 1
 }
 
+// The boxes that tests share.
+var (
+	confined = sync.OnceValues(func() (*sandbox.Box, error) { return sandbox.Probe(context.Background()) })
+	copying  = sync.OnceValues(func() (*sandbox.Box, error) {
+		return sandbox.New(context.Background(), sandbox.Options{NoOverlay: true})
+	})
+)
+
 // MustConfined returns a confined sandbox, or skips.
 func MustConfined(tb testing.TB) *sandbox.Box {
 	tb.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		tb.Skip("bubblewrap is not installed")
 	}
-	box, err := sandbox.Probe(context.Background())
+	box, err := confined()
 	if err != nil {
 		tb.Skipf("bubblewrap does not work here: %v", err)
+	}
+	return box
+}
+
+// MustCopying returns a confined sandbox without overlayfs, or skips.
+func MustCopying(tb testing.TB) *sandbox.Box {
+	tb.Helper()
+	MustConfined(tb)
+	box, err := copying()
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return box
 }

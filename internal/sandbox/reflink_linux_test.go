@@ -12,7 +12,6 @@ import (
 
 	"pawl"
 	"pawl/internal/room"
-	"pawl/internal/sandbox"
 )
 
 // What holds for copies holds for copies that share blocks: the tests of rooms once more, on
@@ -55,18 +54,15 @@ func TestOnAFileSystemThatSharesBlocks(t *testing.T) {
 // Where the file system can share blocks, a copied layer takes no space, and what a room
 // writes to its copy is in no other place.
 func TestCopiesShareBlocks(t *testing.T) {
-	MustConfined(t)
-	box, err := sandbox.New(t.Context(), sandbox.Options{NoOverlay: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := MustCopying(t)
 	e := MustEstate(t, box)
 	const size = 64 << 20
 	file := filepath.Join(e.spec.Tree, "file")
-	MustWrite(t, file, strings.Repeat("source\n", size/7))
+	MustWrite(t, file, "source\n")
 	if !canShare(t, file) {
 		t.Skip("the file system cannot share blocks")
 	}
+	MustWrite(t, file, strings.Repeat("source\n", size/7))
 	if got := room.Mechanism(box, e.folder); got != "copies that share blocks" {
 		t.Errorf("the mechanism is called %q", got)
 	}

@@ -16,10 +16,12 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
+	"pawl/internal/testsize"
 )
 
 func TestRunResults(t *testing.T) {
 	both(t, func(t *testing.T, box *sandbox.Box) {
+		r := MustRoom(t, box)
 		tests := []struct {
 			name, shell, output, stdout string
 			code                        int
@@ -35,7 +37,7 @@ func TestRunResults(t *testing.T) {
 		}
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: test.shell})
+				result := MustRun(t, r, pawl.Command{Shell: test.shell})
 				if got := string(result.Output); got != test.output {
 					t.Errorf("output %q, want %q", got, test.output)
 				}
@@ -379,7 +381,7 @@ func TestForkBombIsEnded(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, box *sandbox.Box) {
 		r := MustRoom(t, box)
-		failures := make(chan error, 20)
+		failures := make(chan error, testsize.Of(5, 20, 20))
 		for i := range cap(failures) {
 			go func() {
 				result, err := r.Run(t.Context(), pawl.Command{Shell: fmt.Sprintf("echo %d", i)})

@@ -12,9 +12,14 @@ import (
 )
 
 // leaveEverywhere leaves a marker in every folder and changes every file that the
-// command can write to, however it came to be writable, and prints them. What access(2)
-// calls writable is tried, as more than file modes keeps commands from writing.
-const leaveEverywhere = `find / -path /proc -prune -o \( -type d -o -type f \) -writable -print 2>/dev/null | while IFS= read -r place; do
+// command can write to, however it came to be writable, and prints them. It walks all that is
+// mounted but /proc and what is mounted read-only, where access(2) calls no file and no folder
+// writable. What access(2) calls writable is tried, as more than file modes keeps commands
+// from writing.
+const leaveEverywhere = `while read -r _ _ _ _ at options _; do
+	case $at,$options, in /proc,*|*,ro,*) continue; esac
+	find "$at" -xdev \( -type d -o -type f \) -writable -print 2>/dev/null
+done </proc/self/mountinfo | while IFS= read -r place; do
 	if test -c "$place"; then continue; fi # find takes a device that is mounted for a file
 	if test -d "$place"; then to=$place/marker-of-a-room; else to=$place; fi
 	(echo left-in-a-file >>"$to") 2>/dev/null && echo "$place"

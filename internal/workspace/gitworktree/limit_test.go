@@ -268,7 +268,9 @@ func TestLeftOut(t *testing.T) {
 			if again := l.record(t); !cmp.Equal(got, again) {
 				t.Errorf("recorded again: %+v, then %+v", got, again)
 			}
-			l.wantsKept(t, len(test.want) > 0)
+			if !testing.Short() || slices.Contains([]string{"names", "large files", "too much", "behind a link"}, name) {
+				l.wantsKept(t, len(test.want) > 0)
+			}
 		})
 	}
 }

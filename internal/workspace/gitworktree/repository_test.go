@@ -49,11 +49,20 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 		r.init(tb, options...)
 		return r
 	}
-	if err := os.CopyFS(r.top(), os.DirFS(templates.of(tb, files, options))); err != nil {
+	r.copy(tb, fmt.Sprintf("%q %q", files, options), func(r *repository) {
+		r.begin(tb, files, options...)
+		r.open(tb, nil) // creates the state folder, which is copied too
+	})
+	return r
+}
+
+// copy makes the folders those of a template. If there is none with this key yet, prepare makes
+// one, whose folders do not exist yet.
+func (r *repository) copy(tb testing.TB, key string, prepare func(r *repository)) {
+	tb.Helper()
+	if err := os.CopyFS(r.top(), os.DirFS(templates.of(tb, key, prepare))); err != nil {
 		tb.Fatal(err)
 	}
-	r.git(tb, "update-index", "-q", "--refresh") // the index has the times and inodes of the template's files
-	return r
 }
 
 // repositoryIn returns a repository whose folders are below top and do not exist yet.
@@ -71,8 +80,19 @@ func (r *repository) init(tb testing.TB, options ...string) {
 			tb.Fatal(err)
 		}
 	}
-	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[gc]\nauto = 0\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
+	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[gc]\nauto = 0\n[maintenance]\nauto = false\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
 	r.git(tb, append([]string{"init", "-q", "--template="}, options...)...)
+}
+
+// begin makes the repository one with a commit that has the files.
+func (r *repository) begin(tb testing.TB, files map[string]string, options ...string) {
+	tb.Helper()
+	r.init(tb, options...)
+	for path, content := range files {
+		workspacetest.MustWrite(tb, r.root, path, content)
+	}
+	r.git(tb, "add", "-Af", ".")
+	r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
 }
 
 // templates holds repositories to copy, which is cheaper than creating each with git.
@@ -81,15 +101,14 @@ var templates templateCache
 type templateCache struct {
 	mu  sync.Mutex
 	dir string
-	by  map[string]string // the folder of a template by its files and options
+	by  map[string]string // the folder of a template by its key
 }
 
-// of returns the folder of a template, which has one commit with the files.
-func (c *templateCache) of(tb testing.TB, files map[string]string, options []string) string {
+// of returns the folder of a template.
+func (c *templateCache) of(tb testing.TB, key string, prepare func(r *repository)) string {
 	tb.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := fmt.Sprintf("%q %q", files, options)
 	if top, ok := c.by[key]; ok {
 		return top
 	}
@@ -104,14 +123,7 @@ func (c *templateCache) of(tb testing.TB, files map[string]string, options []str
 	if err := os.Mkdir(top, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	r := repositoryIn(top)
-	r.init(tb, options...)
-	for path, content := range files {
-		workspacetest.MustWrite(tb, r.root, path, content)
-	}
-	r.git(tb, "add", "-Af", ".")
-	r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
-	r.open(tb, nil) // creates the state folder, which is copied too
+	prepare(repositoryIn(top))
 	c.by[key] = top
 	return top
 }
@@ -330,6 +342,10 @@ func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspac
 
 func (r *repository) resolve(tb rapid.TB, ref string) pawl.CommitHash {
 	tb.Helper()
+	// Git need not be asked about a ref that has a file of its own.
+	if hash, err := os.ReadFile(filepath.Join(r.root, ".git", ref)); err == nil && !bytes.Contains(hash, []byte(":")) {
+		return pawl.CommitHash(bytes.TrimSpace(hash))
+	}
 	return pawl.CommitHash(r.git(tb, "for-each-ref", "--format=%(objectname)", ref))
 }
 

@@ -1,13 +1,16 @@
 package gitworktree_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"pawl/internal/sandbox/helper"
+	"pawl/internal/testsize"
 	"pawl/internal/workspace/workspacetest"
 )
 
@@ -36,6 +39,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		_ = checks.Value.Set(strconv.Itoa(testsize.Cases(15, 100))) // of which rapid makes a fifth with -short
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		templates.remove()
 		os.Exit(code)
@@ -57,7 +64,17 @@ func TestWorkspaces(t *testing.T) {
 				t.Skip("one kind of hash is enough for a short test")
 			}
 			workspacetest.Run(t, func(tb testing.TB, files map[string]string) workspacetest.Fixture {
-				r := newRepository(tb, files, kind.options...)
+				r := repositoryIn(tb.TempDir())
+				r.copy(tb, fmt.Sprintf("with a store: %q %q", files, kind.options), func(r *repository) {
+					r.begin(tb, files, kind.options...)
+					f := r.fixture(tb)
+					_, release, err := f.Checkout(tb.Context(), f.Base) // which builds the store
+					if err != nil {
+						tb.Fatal(err)
+					}
+					release()
+				})
+				r.joined = os.Getenv(joinedVariable) != ""
 				before := r.users(tb)
 				tb.Cleanup(func() {
 					if after := r.users(tb); after != before {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pawl"
+	"pawl/internal/testsize"
 )
 
 func testCheckout(t *testing.T, newFixture Make) {
@@ -60,7 +61,7 @@ func testCheckout(t *testing.T, newFixture Make) {
 		var group errgroup.Group
 		for range 8 {
 			group.Go(func() error {
-				for range 5 {
+				for range testsize.Cases(1, 5) {
 					dir, release, err := f.Checkout(ctx, f.Base)
 					if err != nil {
 						return err

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pawl"
+	"pawl/internal/testsize"
 )
 
 func testOpen(t *testing.T, newFixture Make) {
@@ -105,7 +106,8 @@ func testOpen(t *testing.T, newFixture Make) {
 	t.Run("takes many at once", func(t *testing.T) {
 		f := newFixture(t, project())
 		var group errgroup.Group
-		for n := range 6 {
+		many := testsize.Of(3, 6, 6)
+		for n := range many {
 			for range 2 { // each from two callers
 				group.Go(func() error {
 					_, err := f.Open(ctx, pawl.WorkspaceSpec{
@@ -118,7 +120,7 @@ func testOpen(t *testing.T, newFixture Make) {
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		for n := range 6 {
+		for n := range many {
 			wantFiles(t, MustLocate(t, f, fmt.Sprintf("%03d-loop", n)), project())
 		}
 	})
