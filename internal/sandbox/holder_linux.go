@@ -63,11 +63,11 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
 	defer endInput()
+	before := h.met() // the command may meet its limits as soon as it is started
 	p, err := h.command(r, cmd, input, out)
 	if err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
-	before := h.met()
 	result, err := runToEnd(ctx, p, cmd, out, h.disk)
 	for i := range result.Met {
 		switch m := &result.Met[i]; m.Resource {
