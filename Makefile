@@ -49,10 +49,13 @@ CHANGED ?=
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
-# vet, since make lint does.
+# vet, since make lint does. Temporary files are in a folder whose own folders ext4 puts into different
+# groups of blocks (chattr +T). In one group, and without a journal, it searches the files that were removed in
+# the last minutes whenever it makes one, which took a fifth of all processor time.
 define run-tests
 	@mkdir -p bin
-	@$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
+	@export TMPDIR=$$(mktemp -d "$${TMPDIR:-/tmp}/pXXXX"); chattr +T "$$TMPDIR" 2>/dev/null; trap 'chmod -R u+w "$$TMPDIR"; rm -rf "$$TMPDIR"' EXIT; \
+	$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
 	status=$$?; echo "The ten slowest tests:"; $(4) $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 

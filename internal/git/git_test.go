@@ -48,8 +48,8 @@ func mustFind(tb testing.TB) *git.Command {
 	return command
 }
 
-// mustCommit records the files, and only them, as a commit.
-func mustCommit(tb testing.TB, r git.Repo, files map[string]string, parents ...string) string {
+// mustTree records the files, and only them, as a tree.
+func mustTree(tb testing.TB, r git.Repo, files map[string]string) string {
 	tb.Helper()
 	ctx := context.Background()
 	if err := os.RemoveAll(r.WorkTree); err != nil {
@@ -74,7 +74,13 @@ func mustCommit(tb testing.TB, r git.Repo, files map[string]string, parents ...s
 	if err != nil {
 		tb.Fatal(err)
 	}
-	commit, err := r.WriteCommit(ctx, tree, parents, "Test\n\nBody\n", time.Unix(1_780_000_000, 0))
+	return tree
+}
+
+// mustCommit records the files, and only them, as a commit.
+func mustCommit(tb testing.TB, r git.Repo, files map[string]string, parents ...string) string {
+	tb.Helper()
+	commit, err := r.WriteCommit(context.Background(), mustTree(tb, r, files), parents, "Test\n\nBody\n", time.Unix(1_780_000_000, 0))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -434,17 +440,8 @@ func TestPatchID(t *testing.T) {
 		return all
 	}
 	for range 150 {
-		var trees []string
-		for _, commit := range []string{mustCommit(t, r, files()), mustCommit(t, r, files())} {
-			read(t, r, func(objects *git.Objects) {
-				c, err := objects.Commit(commit)
-				if err != nil {
-					t.Fatal(err)
-				}
-				trees = append(trees, c.Tree)
-			})
-		}
-		patch, err := r.Git(t.Context(), nil, "diff-tree", "-r", "--no-renames", "--full-index", "-p", trees[0], trees[1])
+		from, to := mustTree(t, r, files()), mustTree(t, r, files())
+		patch, err := r.Git(t.Context(), nil, "diff-tree", "-r", "--no-renames", "--full-index", "-p", from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -453,7 +450,7 @@ func TestPatchID(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _, _ := strings.Cut(string(out), " ")
-		got, err := k.PatchID(t.Context(), trees[0], trees[1], "skip")
+		got, err := k.PatchID(t.Context(), from, to, "skip")
 		if err != nil || got != want {
 			t.Errorf("patch id is %q, %v; git says %q of\n%q", got, err, want, patch)
 		}
