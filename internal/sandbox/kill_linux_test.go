@@ -163,6 +163,46 @@ func TestProgramWithoutSupervise(t *testing.T) {
 	}
 }
 
+func mustExec(tb testing.TB, name string, args ...string) {
+	tb.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		tb.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// Without a sandbox too, commands are supervised by the pawl-helper beside the program, if it is of the same version.
+func TestUnconfinedTakesTheInstalledHelper(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		script string // "" = none is installed
+		own    bool
+	}{
+		"None":   {"", true},
+		"Broken": {"exit 1", true},
+		"OldOne": {"echo older", true},
+		"Its":    {"exec " + MustSelf(t) + ` "$@"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			program, installed := filepath.Join(dir, "pawl"), filepath.Join(dir, "pawl-helper")
+			// A child of another test would keep a program open that this process writes.
+			mustExec(t, "install", MustSelf(t), program)
+			if tt.script != "" {
+				script := filepath.Join(dir, "script")
+				MustWrite(t, script, "#!/bin/sh\n"+tt.script+"\n")
+				mustExec(t, "install", script, installed)
+			}
+			out, err := exec.Command(program, "__helper").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(string(out)); (got != installed) != tt.own {
+				t.Errorf("commands are supervised by %s", got)
+			}
+		})
+	}
+}
+
 func TestSupervisedProgramStartsNoOther(t *testing.T) {
 	t.Setenv("PAWL_SUPERVISED", "1")
 	_, err := MustRoom(t, sandbox.Unconfined()).Run(t.Context(), pawl.Command{Shell: "true"})

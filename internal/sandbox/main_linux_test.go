@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 			os.Exit(playHost(os.Args[2], os.Args[3], os.Args[4]))
 		case "__daemon":
 			os.Exit(playDaemon(os.Args[2]))
+		case "__helper":
+			fmt.Println(sandbox.Unconfined().Helper())
+			os.Exit(0)
 		case "__wide":
 			os.Exit(playDebugger())
 		case "__sleep":
