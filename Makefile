@@ -44,8 +44,10 @@ TIMEOUT ?= 60m
 
 # A turn is a tenth of the cases of expensive tests, such as kills and simulated worlds. The commit decides which.
 TURN ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 10)))
-# CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel".
-CHANGED ?=
+# CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel". These
+# are the packages that the last 30 commits changed, except those of COSTLY, whose cases take hours together.
+CHANGED ?= $(filter-out $(COSTLY:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' | xargs -rn1 dirname), \
+	$(shell git log -30 --format= --name-only 2>/dev/null | sed -nE 's,/(testdata/.*|[^/]*\.go)$$,,p' | sort -u)))
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not

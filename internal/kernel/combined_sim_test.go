@@ -79,13 +79,18 @@ func TestCombinations(t *testing.T) {
 			t.Errorf("nothing is refused with %q", why)
 		}
 	}
-	seeds := testsize.Of(1, 2, 25)
+	var seeds []int
+	for seed := range 25 {
+		if testsize.Case(seed, 1) {
+			seeds = append(seeds, seed)
+		}
+	}
 	var mu sync.Mutex
 	happened := map[string]int{}
 	for i, keys := range runs {
 		t.Run(keys, func(t *testing.T) {
 			t.Parallel()
-			for seed := range seeds {
+			for _, seed := range seeds {
 				other := runs[(i*7+seed*31)%len(runs)]
 				for _, pair := range [][2]string{{keys, other}, {other, keys}} {
 					seen := combine(t, pair, uint64(1000*i+seed))
@@ -100,7 +105,7 @@ func TestCombinations(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, what := range []string{"landed whole", "picked", "dropped", "blocked together", "worked on all the same", "began anew", "let in", "complete", "failed", "nested groups"} {
-			if !t.Failed() && happened[what] < 3*seeds {
+			if !t.Failed() && happened[what] < 3*len(seeds) {
 				t.Errorf("%q happened %d times: %v", what, happened[what], happened)
 			}
 		}

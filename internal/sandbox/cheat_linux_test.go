@@ -83,12 +83,14 @@ func (e *estate) MustProject(tb testing.TB, box *sandbox.Box, eco *cheat.Ecosyst
 // F-01: whatever an agent leaves for a gate, in files, caches or processes, the gate
 // fails as it did on the base. The agent's command still runs when the gate does.
 func TestCheatsDoNotReachGates(t *testing.T) {
-	for _, eco := range cheat.Ecosystems() {
+	ecosystems := cheat.Ecosystems()
+	for i, eco := range ecosystems {
 		t.Run(eco.Name, func(t *testing.T) {
-			skipSlow(t, &eco, eco.Name == "Go")
 			confinedMechanisms(t, func(t *testing.T, box *sandbox.Box) {
 				if strings.HasSuffix(t.Name(), "/Copies") {
-					skipSlow(t, &eco, false)
+					skipSlow(t, len(ecosystems)+i, &eco)
+				} else {
+					skipSlow(t, i, &eco)
 				}
 				e := MustEstate(t, box)
 				preferSystem(t, &eco)
@@ -156,12 +158,11 @@ func preferSystem(t *testing.T, eco *cheat.Ecosystem) {
 	}
 }
 
-// skipSlow skips ecosystems that compile or fetch, with -short always and with make test unless
-// usual is set.
-func skipSlow(t *testing.T, eco *cheat.Ecosystem, usual bool) {
+// skipSlow skips ecosystems that compile or fetch, unless i is one of this turn's cases.
+func skipSlow(t *testing.T, i int, eco *cheat.Ecosystem) {
 	t.Helper()
-	if eco.Name != "Leftovers" && !testsize.Of(false, usual, true) {
-		t.Skip("compiles or fetches: for make test or make soak")
+	if eco.Name != "Leftovers" && !testsize.Case(i, 0) {
+		t.Skip("it compiles or fetches; it has a turn of its own")
 	}
 }
 
@@ -169,10 +170,10 @@ func skipSlow(t *testing.T, eco *cheat.Ecosystem, usual bool) {
 func TestCheatsWorkInAGatesOwnRoom(t *testing.T) {
 	box := MustConfined(t)
 	total := 0
-	for _, eco := range cheat.Ecosystems() {
+	for i, eco := range cheat.Ecosystems() {
 		total += len(eco.Cheats)
 		t.Run(eco.Name, func(t *testing.T) {
-			skipSlow(t, &eco, false)
+			skipSlow(t, i, &eco)
 			e := MustEstate(t, box)
 			preferSystem(t, &eco)
 			e.MustProject(t, box, &eco)

@@ -905,12 +905,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 		}
 		which = "^(" + strings.Join(names, "|") + ")$"
 	}
-	not := "OwnRoom" // what shows that cheats are some shows it once
-	if testsize.Of(true, true, false) {
-		not += "|Markers|ConfinedGo|Cheats" // the slowest
-	}
-	// Without -test.v, the program prints only what failed.
-	if out, err := asUser("-test.run", which, "-test.skip", not); err != nil {
+	// Without -test.v, the program prints only what failed. What shows that cheats are some shows it once.
+	if out, err := asUser("-test.run", which, "-test.skip", "OwnRoom"); err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	out, err := asUser("-test.run", "^TestTrustedCache$/^Overlay$", "-test.v")

@@ -31,7 +31,7 @@ const (
 )
 
 // Of returns short if the tests run with -short, soak if [SoakVar] is set, and turn otherwise.
-// [Case] and [Cases] suit most tests better, since with them ten turns run what a soak runs.
+// [Case], [Every] and [Cases] suit most tests better, since with them ten turns run what a soak runs.
 func Of[T any](short, turn, soak T) T {
 	switch {
 	case testing.Short():
@@ -47,6 +47,12 @@ func Of[T any](short, turn, soak T) T {
 // if the package under test is listed in [ChangedVar].
 func Case(i, short int) bool {
 	return Of(i < short, i%Turns == turn(), true)
+}
+
+// Every is [Case] for a test that goes through all places of something, such as the bytes of a
+// file: with -short it runs every short-th case.
+func Every(i, short int) bool {
+	return Of(i%short == 0, i%Turns == turn(), true)
 }
 
 // Cases returns how many of n interchangeable cases a test runs, such as kills at random moments:

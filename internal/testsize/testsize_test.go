@@ -26,16 +26,16 @@ func TestSizes(t *testing.T) {
 	for _, tt := range []struct {
 		name, short, turn, soak, changed string
 		size                             string
-		cases                            []int // of 25
+		cases, every                     []int // of 25
 		count                            int   // of 25
 	}{
-		{"Short", "true", "3", "", "", "short", []int{0, 1}, 2},
-		{"ShortComesFirst", "true", "", "1", here, "short", []int{0, 1}, 2},
-		{"NoTurn", "false", "", "", "", "turn", []int{0, 10, 20}, 3},
-		{"Turn", "false", "4", "", "internal/kernel internal", "turn", []int{4, 14, 24}, 3},
-		{"LastTurn", "false", "9", "", "", "turn", []int{9, 19}, 3},
-		{"Changed", "false", "4", "", "internal/kernel " + here, "soak", nil, 25},
-		{"Soak", "false", "4", "1", "", "soak", nil, 25},
+		{"Short", "true", "3", "", "", "short", []int{0, 1}, []int{0, 9, 18}, 2},
+		{"ShortComesFirst", "true", "", "1", here, "short", []int{0, 1}, []int{0, 9, 18}, 2},
+		{"NoTurn", "false", "", "", "", "turn", []int{0, 10, 20}, []int{0, 10, 20}, 3},
+		{"Turn", "false", "4", "", "internal/kernel internal", "turn", []int{4, 14, 24}, []int{4, 14, 24}, 3},
+		{"LastTurn", "false", "9", "", "", "turn", []int{9, 19}, []int{9, 19}, 3},
+		{"Changed", "false", "4", "", "internal/kernel " + here, "soak", nil, nil, 25},
+		{"Soak", "false", "4", "1", "", "soak", nil, nil, 25},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mustSetShort(t, tt.short)
@@ -45,20 +45,21 @@ func TestSizes(t *testing.T) {
 			if got := testsize.Of("short", "turn", "soak"); got != tt.size {
 				t.Errorf("the size is %s, want %s", got, tt.size)
 			}
-			var cases []int
+			var all, cases, every []int
 			for i := range 25 {
+				all = append(all, i)
 				if testsize.Case(i, 2) {
 					cases = append(cases, i)
 				}
-			}
-			if tt.cases == nil {
-				tt.cases = make([]int, 25)
-				for i := range tt.cases {
-					tt.cases[i] = i
+				if testsize.Every(i, 9) {
+					every = append(every, i)
 				}
 			}
-			if !slices.Equal(cases, tt.cases) {
-				t.Errorf("the cases are %v, want %v", cases, tt.cases)
+			if tt.size == "soak" {
+				tt.cases, tt.every = all, all
+			}
+			if !slices.Equal(cases, tt.cases) || !slices.Equal(every, tt.every) {
+				t.Errorf("the cases are %v and %v, want %v and %v", cases, every, tt.cases, tt.every)
 			}
 			if got := testsize.Cases(2, 25); got != tt.count {
 				t.Errorf("there are %d cases, want %d", got, tt.count)

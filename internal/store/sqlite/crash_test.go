@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 const childRuns = 8
@@ -132,8 +133,8 @@ func mustKillChild(t *testing.T, dir string, acknowledgements int) (told [childR
 func TestKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 6 / stride(3) {
-		told := mustKillChild(t, dir, random.IntN(1000/stride(4)))
+	for round := range testsize.Of(2, 2, 6) {
+		told := mustKillChild(t, dir, random.IntN(testsize.Of(250, 300, 1000)))
 		before := mustRead(t, filepath.Join(dir, fileName))
 		walBefore := mustRead(t, filepath.Join(dir, fileName+"-wal"))
 		reader := mustOpenReadOnly(t, dir)
@@ -238,7 +239,10 @@ func TestTornWAL(t *testing.T) {
 	const header, frame = 32, 24 + 4096
 	t.Run("cut short", func(t *testing.T) {
 		last, sizes := 0, []int{0, 1, header - 1, header, header + 1}
-		for at := header; at+frame <= len(wal); at += 3 * stride(3) * frame {
+		for i, at := 0, header; at+frame <= len(wal); i, at = i+1, at+3*frame {
+			if !testsize.Every(i, 3) {
+				continue
+			}
 			sizes = append(sizes, at+1, at+random.IntN(frame), at+frame-1, at+frame)
 		}
 		for _, size := range sizes {
@@ -253,10 +257,12 @@ func TestTornWAL(t *testing.T) {
 		}
 	})
 	t.Run("with a wrong byte", func(t *testing.T) {
-		for range 40 / stride(4) {
+		for i := range 40 {
 			torn := append([]byte(nil), wal...)
 			torn[random.IntN(len(torn))] ^= 1 << random.IntN(8)
-			open(t, torn)
+			if testsize.Every(i, 4) {
+				open(t, torn)
+			}
 		}
 	})
 }

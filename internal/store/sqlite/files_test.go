@@ -13,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 // recordingDisk performs calls on the real file system and records them in a
@@ -204,7 +205,7 @@ func (f *workload) wantStored(t *testing.T, when string, most int) {
 // The database and all acknowledged blobs survive a power cut at any time, whichever
 // unsynced changes survive with them, and no blob is left incomplete. F-62
 func TestPowerCut(t *testing.T) {
-	most := 5000 / stride(20)
+	most := testsize.Of(250, 500, 5000)
 	t.Run("after each call", func(t *testing.T) {
 		f := newWorkload(t)
 		f.after = func(call string) { f.wantStored(t, call, most) }
@@ -241,7 +242,10 @@ func TestPowerCut(t *testing.T) {
 	// The next process finds files that a killed process created but did not sync.
 	t.Run("after a kill", func(t *testing.T) {
 		errKilled := errors.New("the process was killed")
-		for at := 0; ; at += stride(4) {
+		for at := 0; ; at++ {
+			if !testsize.Every(at, 4) {
+				continue
+			}
 			f := newWorkload(t)
 			calls := 0
 			f.before = func(string) error {
@@ -278,7 +282,10 @@ func TestPowerCut(t *testing.T) {
 
 // A failed call returns its error, leaves no temporary file and can be repeated.
 func TestFailingCalls(t *testing.T) {
-	for at := 0; ; at += stride(5) {
+	for at := 0; ; at++ {
+		if !testsize.Every(at, 5) {
+			continue
+		}
 		f := newWorkload(t)
 		calls, failed := 0, ""
 		f.before = func(call string) error {
@@ -362,7 +369,7 @@ func TestPrepareOfALogInUse(t *testing.T) {
 // After a power cut the log opens, has every acknowledged unit and accepts new ones,
 // whatever survives of the blob files. F-62
 func TestOpenAfterAPowerCut(t *testing.T) {
-	most := 6 / stride(2)
+	most := testsize.Of(3, 3, 6)
 	base := t.TempDir()
 	dir := filepath.Join(base, "log")
 	d := newRecordingDisk(base)
@@ -396,7 +403,7 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 	}
 	calls := 0
 	d.after = func(string) {
-		if calls++; calls%stride(7) == 0 {
+		if calls++; testsize.Every(calls, 7) {
 			d.crashes(uint64(calls), most, want)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
-	"pawl/internal/testsize"
 )
 
 // The test binary becomes the process that TestKilledProcess kills and
@@ -33,10 +32,6 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
-
-// stride returns the step of a loop over cases: short with -short, at most 3 with make test, and 1
-// with make soak.
-func stride(short int) int { return testsize.Of(short, min(short, 3), 1) }
 
 // mustOpen opens a log for appending; whoever calls it closes it.
 func mustOpen(tb testing.TB, dir string) *Log {

@@ -15,6 +15,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 // mustDump is the memory in use, byte for byte: its rows, the words that are
@@ -267,8 +268,11 @@ func TestMemoryAfterACrash(t *testing.T) {
 	}
 	file, wal := mustRead(t, filepath.Join(dir, fileName)), mustRead(t, filepath.Join(dir, fileName+"-wal"))
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 25 / stride(5) {
+	for i := range 25 {
 		end := random.IntN(len(wal) + 1)
+		if !testsize.Every(i, 5) {
+			continue
+		}
 		crashed := t.TempDir()
 		mustWrite(t, filepath.Join(crashed, fileName), file)
 		mustWrite(t, filepath.Join(crashed, fileName+"-wal"), wal[:end])
@@ -318,7 +322,7 @@ func TestMemoryConcurrently(t *testing.T) {
 	log := mustOpen(t, dir)
 	other := mustOpenForTest(t, dir)
 	const runs = 6
-	units := 30 / stride(3)
+	units := testsize.Of(10, 10, 30)
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})
 	for i := range runs {

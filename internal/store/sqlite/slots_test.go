@@ -13,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/store/storetest"
+	"pawl/internal/testsize"
 )
 
 // mustInterrupt makes the log of [mustSmall] as a crash leaves it, its WAL not copied.
@@ -63,8 +64,11 @@ func TestLostEnd(t *testing.T) {
 		"none":        func(string) error { return nil },
 		"WAL removed": func(dir string) error { return os.Remove(filepath.Join(dir, fileName+"-wal")) },
 	}
-	for i := range 120 / stride(6) {
+	for i := range 120 {
 		at, bit := rnd.IntN(len(wal)), byte(1)<<rnd.IntN(8)
+		if !testsize.Every(i, 6) {
+			continue
+		}
 		damages[fmt.Sprintf("%d, bit flip at %d", i, at)] = func(dir string) error {
 			data := bytes.Clone(wal)
 			data[at] ^= bit
@@ -256,7 +260,10 @@ func TestDamagedSlots(t *testing.T) {
 	try("removed", nil, 0)
 	try("cut off behind a record", slots[:2*slotSize], 0)
 	try("cut off in a record", slots[:2*slotSize+7], 1)
-	for at := 0; at < 8*len(slots); at += stride(11) {
+	for at := range 8 * len(slots) {
+		if !testsize.Every(at, 11) {
+			continue
+		}
 		data := bytes.Clone(slots)
 		data[at/8] ^= 1 << (at % 8)
 		try(fmt.Sprintf("bit %d", at), data, 1)
