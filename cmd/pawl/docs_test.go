@@ -152,6 +152,43 @@ func TestDocumentsAreRun(t *testing.T) {
 	}
 }
 
+var (
+	makeTarget  = pattern.Of("(?m)^([a-z-]+):")
+	namedTarget = pattern.Of("(?m)(?:^|`)make ([a-z-]+)")
+)
+
+// The make targets that documents and .ci/run name are in the Makefile, and the README says how to see a demo and how
+// to run the tests. F-85
+func TestDocumentsNameTargets(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	targets := map[string]bool{}
+	for _, m := range makeTarget.FindAllStringSubmatch(read("../../Makefile"), -1) {
+		targets[m[1]] = true
+	}
+	for _, file := range append(documents(t), "../../ARCHITECTURE.md", "../../.ci/run") {
+		text := strings.ReplaceAll(read(file), "\nstep ", "\nmake ")
+		named := map[string]bool{}
+		for _, m := range namedTarget.FindAllStringSubmatch(text, -1) {
+			if named[m[1]] = true; !targets[m[1]] {
+				t.Errorf("%s names make %s, which is not a target of the Makefile", file, m[1])
+			}
+		}
+		for base, wanted := range map[string][]string{"README.md": {"demo", "test", "install"}, "run": {"test", "deep", "test-agents"}} {
+			for _, target := range wanted {
+				if filepath.Base(file) == base && !named[target] {
+					t.Errorf("%s does not name make %s", file, target)
+				}
+			}
+		}
+	}
+}
+
 // untested returns what is wrong with the blocks of a document, given those that stories
 // take.
 func untested(blocks []block, run func(name string) bool) []error {
