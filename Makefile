@@ -22,6 +22,8 @@ WATCHED := $(if $(RACE),GOFLAGS="$(strip $(FLAGS))",$(PLAIN))
 SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/document/taskfolder ./internal/evidence/corpus \
 	./internal/evidence/source ./internal/gate/command ./internal/git/index ./internal/instructions ./internal/sandbox/confine ./internal/view
 COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
+# Packages whose cases of all turns take ten minutes and more on two cores.
+DEAR      := $(COSTLY) ./internal/bench
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
 RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands|DelegateSocket|Input|StartAwaitsTheGroup|ChangesAndComposeCalls|BackgroundHasItsShellsKeys)$$
@@ -45,8 +47,8 @@ TIMEOUT ?= 60m
 # A turn is a tenth of the cases of expensive tests, such as kills and simulated worlds. The commit decides which.
 TURN ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 10)))
 # CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel". These
-# are the packages that the last 30 commits changed, except those of COSTLY, whose cases take hours together.
-CHANGED ?= $(filter-out $(COSTLY:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' | xargs -rn1 dirname), \
+# are the packages that the last 30 commits changed, except those whose cases take ten minutes and more together.
+CHANGED ?= $(filter-out $(DEAR:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' | xargs -rn1 dirname), \
 	$(shell git log -30 --format= --name-only 2>/dev/null | sed -nE 's,/(testdata/.*|[^/]*\.go)$$,,p' | sort -u)))
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each

@@ -105,7 +105,8 @@ func TestCombinations(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, what := range []string{"landed whole", "picked", "dropped", "blocked together", "worked on all the same", "began anew", "let in", "complete", "failed", "nested groups"} {
-			if !t.Failed() && happened[what] < 3*len(seeds) {
+			// A few worlds may have little of what is rare.
+			if !t.Failed() && happened[what] < testsize.Of(3, 1, 3*len(seeds)) {
 				t.Errorf("%q happened %d times: %v", what, happened[what], happened)
 			}
 		}
