@@ -47,9 +47,10 @@ TIMEOUT ?= 60m
 # A turn is a tenth of the cases of expensive tests, such as kills and simulated worlds. The commit decides which.
 TURN ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 10)))
 # CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel". These
-# are the packages that the last 30 commits changed, except those whose cases take ten minutes and more together.
-CHANGED ?= $(filter-out $(DEAR:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' | xargs -rn1 dirname), \
-	$(shell git log -30 --format= --name-only 2>/dev/null | sed -nE 's,/(testdata/.*|[^/]*\.go)$$,,p' | sort -u)))
+# are the packages that the last 30 commits changed, except those whose cases take ten minutes and more together. Without
+# these commits, as in a shallow clone, there are none.
+CHANGED ?= $(filter-out $(DEAR:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' 2>/dev/null | xargs -rn1 dirname), \
+	$(shell [ "$$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] && git log -30 --format= --name-only | sed -nE 's,/(testdata/.*|[^/]*\.go)$$,,p' | sort -u)))
 
 # run-tests NAME,FLAGS,PACKAGES,ENVIRONMENT runs the packages' tests. It prints a line for each
 # package, the full output of tests that fail, and the ten slowest tests. It does not
@@ -58,7 +59,7 @@ CHANGED ?= $(filter-out $(DEAR:./%=%),$(filter $(shell git grep -l 'testsize\.' 
 # the last minutes whenever it makes one, which took a fifth of all processor time.
 define run-tests
 	@mkdir -p bin
-	@export TMPDIR=$$(mktemp -d "$${TMPDIR:-/tmp}/pXXXX"); chattr +T "$$TMPDIR" 2>/dev/null; trap 'chmod -R u+w "$$TMPDIR"; rm -rf "$$TMPDIR"' EXIT; \
+	@tmp=$$(mktemp -d "$${TMPDIR:-/tmp}/pXXXX") && chmod 755 "$$tmp" || exit 1; export TMPDIR=$$tmp; chattr +T "$$tmp" 2>/dev/null; trap 'chmod -R u+w "$$TMPDIR"; rm -rf "$$TMPDIR"' EXIT; \
 	$(4) $(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
 	status=$$?; echo "The ten slowest tests:"; $(4) $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
@@ -98,7 +99,7 @@ test: ## run every test in its short form, without the race detector
 test-all: test deep ## run make test, then every test with this turn's cases (TURN=3 repeats a turn), with the race detector where there is a C compiler
 
 deep: # what test-all adds to test
-	@echo "== turn $(TURN) of 0 to 9; make test-all TURN=$(TURN) repeats it.$(if $(CHANGED), All cases run in $(CHANGED).)"
+	@echo "== $(if $(PAWL_SOAK),all turns,turn $(TURN) of 0 to 9; make test-all TURN=$(TURN) repeats it.$(if $(CHANGED), All cases run in $(CHANGED).))"
 	@if [ -z "$(RACE)" ]; then echo "There is no C compiler, so the race detector is off."; fi
 	$(call run-tests,plain,-count 1 -timeout $(TIMEOUT),$(COSTLY) $(SERIAL),$(PLAIN) PAWL_TURN=$(TURN) PAWL_CHANGED="$(CHANGED)")
 	$(call run-tests,race,$(RACE) -count 1 -timeout $(TIMEOUT),$$(comm -23 <($(GO) list ./... | sort) <($(GO) list $(COSTLY) $(SERIAL) | sort)),$(WATCHED) PAWL_TURN=$(TURN) PAWL_CHANGED="$(CHANGED)")

@@ -198,7 +198,7 @@ func TestFaults(t *testing.T) {
 		for _, i := range numbers {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
-				if done() {
+				if whole && done() {
 					return
 				}
 				rnd := rand.New(rand.NewPCG(seed, uint64(i)))

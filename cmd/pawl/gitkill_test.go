@@ -64,7 +64,7 @@ func (v *victim) calls(t *testing.T) []string {
 // commit is lost, and the user's checkout is as it was. V-49 V-50 V-B12
 func TestKilledAtCallsOfGit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("each kill needs a whole run; make test runs them, and TestBatchesKilledAnywhereEndTheSame kills at random moments")
+		t.Skip("each kill needs a whole run; make test-all runs them, and TestBatchesKilledAnywhereEndTheSame kills at random moments")
 	}
 	t.Parallel()
 	bin := pawlProgram(t)

@@ -68,7 +68,7 @@ answers:
 // is at work twice at once, and nothing is lost.
 func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
-		t.Skip("each kill needs a whole tree; make test runs them, and TestLooprInTheDaemon interrupts and continues one tree")
+		t.Skip("each kill needs a whole tree; make test-all runs them, and TestLooprInTheDaemon interrupts and continues one tree")
 	}
 	t.Parallel()
 	killAnywhere(t, 0, 20, subjectOf("loopr").killing())

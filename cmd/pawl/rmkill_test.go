@@ -16,7 +16,7 @@ import (
 // finished by the next one, and no commit is lost. F-31
 func TestKilledWhileDeleting(t *testing.T) {
 	t.Parallel()
-	v := subjectOf("coherence").undisturbed(t).ended // no other test looks at its files
+	v := subjectOf("coherence").taken(t).ended // tests that have it already look at its ending only
 	v.numbered(t)
 	step := testsize.Of(2, 1, 1) // between kills
 	const run = "001-five-lists"

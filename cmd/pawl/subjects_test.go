@@ -159,6 +159,18 @@ func (s *subject) undisturbed(t *testing.T) *reference {
 	return s.ref
 }
 
+// taken is undisturbed for a test that changes the run: no other test shares it from now on.
+func (s *subject) taken(t *testing.T) *reference {
+	t.Helper()
+	r := s.undisturbed(t)
+	s.once.Lock()
+	defer s.once.Unlock()
+	if s.ref == r {
+		s.ref = nil
+	}
+	return r
+}
+
 // finished lets a run come to its end, which must be sound.
 func finished(t *testing.T, v *victim, ending func(*victim, *testing.T) string, sound func(*victim, *testing.T)) *reference {
 	t.Helper()

@@ -212,7 +212,7 @@ func TestConflictIsIgnored(t *testing.T) {
 // every task passed and merged once, in the same tree; nothing is lost. L-AC11 P-B16
 func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
-		t.Skip("make test runs it; TestBatchesKilledAnywhereEndTheSame also kills runs with children")
+		t.Skip("make test-all runs it; TestBatchesKilledAnywhereEndTheSame also kills runs with children")
 	}
 	t.Parallel()
 	killAnywhere(t, 0, 40, subjectOf("loom").killing())

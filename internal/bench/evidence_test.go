@@ -10,7 +10,7 @@ import (
 )
 
 // All cheats of the corpus are found, and at most one honest change that is held out has a false
-// alarm. make test examines every sixth entry, make soak all of them. F-08
+// alarm. A turn examines a tenth of the entries. F-08
 func TestEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the gates of every project of the corpus several times")

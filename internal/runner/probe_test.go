@@ -166,7 +166,7 @@ func TestProbe(t *testing.T) {
 	foreign := func(t *testing.T, name string, made bool) {
 		t.Helper()
 		if testing.Short() && !slices.Contains([]string{"WriteNew", "Edit", "GitPath", "EditIgnored"}, name) {
-			t.Skip("every call has the same conflict; short mode tests four calls, make test all")
+			t.Skip("every call has the same conflict; with -short four calls are tested, make test-all tests all")
 		}
 		p := newProbing(t, w, writeCases[name])
 		if made {

@@ -18,7 +18,7 @@ import (
 // a file system that can, in a mount namespace of its own.
 func TestOnAFileSystemThatSharesBlocks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes a file system and runs the tests of rooms again: for make test")
+		t.Skip("makes a file system and runs the tests of rooms again: make test-all runs it")
 	}
 	MustConfined(t)
 	if os.Geteuid() != 0 {

@@ -16,7 +16,6 @@ import (
 
 	"pawl"
 	"pawl/internal/sandbox"
-	"pawl/internal/testsize"
 )
 
 func TestRunResults(t *testing.T) {
@@ -381,7 +380,7 @@ func TestForkBombIsEnded(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, box *sandbox.Box) {
 		r := MustRoom(t, box)
-		failures := make(chan error, testsize.Of(5, 20, 20))
+		failures := make(chan error, 20)
 		for i := range cap(failures) {
 			go func() {
 				result, err := r.Run(t.Context(), pawl.Command{Shell: fmt.Sprintf("echo %d", i)})

@@ -61,7 +61,10 @@ func Cases(short, n int) int {
 	return Of(short, (n+Turns-1)/Turns, n)
 }
 
-// turn is the number of this turn.
+// Turn returns the number of this turn, for tests that draw their cases with a seed. It is 0 with -short and in a soak.
+func Turn() int { return Of(0, turn(), 0) }
+
+// turn is the number in [TurnVar].
 func turn() int {
 	value := os.Getenv(TurnVar)
 	if value == "" {

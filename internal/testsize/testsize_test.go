@@ -1,7 +1,9 @@
 package testsize_test
 
 import (
+	"cmp"
 	"flag"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,6 +62,9 @@ func TestSizes(t *testing.T) {
 			}
 			if !slices.Equal(cases, tt.cases) || !slices.Equal(every, tt.every) {
 				t.Errorf("the cases are %v and %v, want %v and %v", cases, every, tt.cases, tt.every)
+			}
+			if got := testsize.Turn(); tt.size == "turn" && fmt.Sprint(got) != cmp.Or(tt.turn, "0") || tt.size != "turn" && got != 0 {
+				t.Errorf("the turn is %d, want %q", got, tt.turn)
 			}
 			if got := testsize.Cases(2, 25); got != tt.count {
 				t.Errorf("there are %d cases, want %d", got, tt.count)

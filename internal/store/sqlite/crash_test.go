@@ -132,7 +132,7 @@ func mustKillChild(t *testing.T, dir string, acknowledgements int) (told [childR
 // there, and a reader sees it before any writer has been at the file again.
 func TestKilledProcess(t *testing.T) {
 	dir := t.TempDir()
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, uint64(2+testsize.Turn())))
 	for round := range testsize.Of(2, 2, 6) {
 		told := mustKillChild(t, dir, random.IntN(testsize.Of(250, 300, 1000)))
 		before := mustRead(t, filepath.Join(dir, fileName))

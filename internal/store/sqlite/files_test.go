@@ -181,7 +181,7 @@ func (f *workload) use() error {
 // that no blob is incomplete.
 func (f *workload) wantStored(t *testing.T, when string, most int) {
 	t.Helper()
-	f.crashes(uint64(len(f.stored)), most, func(found image) {
+	f.crashes(uint64(1000*testsize.Turn()+len(f.stored)), most, func(found image) {
 		if f.prepared && found[f.path(fileName)] == nil {
 			t.Fatalf("a power cut after %s loses the database", when)
 		}
@@ -404,13 +404,13 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 	calls := 0
 	d.after = func(string) {
 		if calls++; testsize.Every(calls, 7) {
-			d.crashes(uint64(calls), most, want)
+			d.crashes(uint64(1000*testsize.Turn()+calls), most, want)
 		}
 	}
 	for i := range 4 {
 		storetest.MustAppend(t, log, unit(i))
 		acknowledged++
 		file, wal = copyFiles(t, dir)
-		d.crashes(uint64(i), most, want)
+		d.crashes(uint64(1000*testsize.Turn()+i), most, want)
 	}
 }

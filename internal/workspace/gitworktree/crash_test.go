@@ -500,9 +500,8 @@ func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike fun
 // machine has them.
 const changes = "?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat,?mkdir,?mkdirat,?rmdir,utimensat,fchmod,fsync"
 
-// mustStrace returns the path of strace and the number of changes from one kill to the
-// next. It skips the test where strace cannot be used.
-func mustStrace(t *testing.T) (path string, step int) {
+// mustStrace returns the path of strace. It skips the test where strace cannot be used.
+func mustStrace(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -514,26 +513,23 @@ func mustStrace(t *testing.T) (path string, step int) {
 	if out, err := exec.Command(path, "-qq", "-o", os.DevNull, "-e", "trace="+changes, "true").CombinedOutput(); err != nil {
 		t.Skipf("strace does not work here: %v\n%s", err, out)
 	}
-	return path, testsize.Of(0, 47, 1)
+	return path
 }
 
 // TestKills kills git within its calls.
 func TestKills(t *testing.T) {
-	strace, step := mustStrace(t)
+	strace := mustStrace(t)
 	kills := countKills(t)
 	for n, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
-			calls := 5 * n
 			s, whole := newStage(t, op), &crash{}
 			want := s.struck(t, whole)
 			for at := range whole.made() {
-				if !testsize.Case(at+n, 0) {
-					continue
-				}
-				first := 1 + calls%min(7, step) // few calls make more changes
-				calls++
-				for nth := first; nth == first || step == 1; nth++ {
+				for nth := 1; ; nth++ {
+					if !testsize.Case(n+at+nth, 0) {
+						continue
+					}
 					c := &crash{at: at + 1, strike: killed(strace, nth)}
 					var missed bool
 					t.Run(fmt.Sprintf("call %d at change %d", at+1, nth), func(t *testing.T) {
@@ -573,14 +569,17 @@ func countKills(t *testing.T) *atomic.Int32 {
 // TestKillsOfPawl kills the whole process where it changes files itself, between
 // its calls of git.
 func TestKillsOfPawl(t *testing.T) {
-	strace, step := mustStrace(t)
+	strace := mustStrace(t)
 	kills := countKills(t)
 	for i, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, op)
 			want := s.struck(t, &crash{})
-			for nth, ended := 1+7*i%min(19, step), false; !ended && !t.Failed(); nth += step {
+			for nth, ended := 1, false; !ended && !t.Failed(); nth++ {
+				if !testsize.Case(i+nth, 0) {
+					continue
+				}
 				t.Run(fmt.Sprintf("change %d", nth), func(t *testing.T) {
 					got := s.twice(t, func() (any, error, bool) {
 						cmd := exec.Command(strace, "-qq", "-o", "/dev/null", "-e", "trace="+changes,

@@ -40,8 +40,10 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	flag.Parse()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		_ = checks.Value.Set(strconv.Itoa(testsize.Cases(15, 100))) // of which rapid makes a fifth with -short
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	if !chosen {
+		_ = flag.Set("rapid.checks", strconv.Itoa(testsize.Cases(15, 100))) // of which rapid makes a fifth with -short
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		templates.remove()

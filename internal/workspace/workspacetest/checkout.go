@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pawl"
-	"pawl/internal/testsize"
 )
 
 func testCheckout(t *testing.T, newFixture Make) {
@@ -61,7 +60,7 @@ func testCheckout(t *testing.T, newFixture Make) {
 		var group errgroup.Group
 		for range 8 {
 			group.Go(func() error {
-				for range testsize.Cases(1, 5) {
+				for range 5 {
 					dir, release, err := f.Checkout(ctx, f.Base)
 					if err != nil {
 						return err

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pawl"
-	"pawl/internal/testsize"
 )
 
 func testOpen(t *testing.T, newFixture Make) {
@@ -106,7 +105,7 @@ func testOpen(t *testing.T, newFixture Make) {
 	t.Run("takes many at once", func(t *testing.T) {
 		f := newFixture(t, project())
 		var group errgroup.Group
-		many := testsize.Of(3, 6, 6)
+		const many = 6
 		for n := range many {
 			for range 2 { // each from two callers
 				group.Go(func() error {
