@@ -467,6 +467,37 @@ func TestLocks(t *testing.T) {
 		}
 	})
 
+	t.Run("left by the dead are removed at a start", func(t *testing.T) {
+		r, _, f, locks := setup(t)
+		if err := f.Mark(ctx, "refs/pawl/checkpoints/"+runName+"/1", f.Base); err != nil {
+			t.Fatal(err)
+		}
+		main := filepath.Join(r.root, ".git", "refs", "heads", "main.lock") // the user's own
+		locks = append(locks, filepath.Join(r.root, ".git", "refs", "pawl", "checkpoints", runName, "1.lock"))
+		for _, path := range append(locks, main) {
+			lock(t, path, time.Hour)
+		}
+		if err := r.open(t, nil).Recover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range locks {
+			if _, err := os.Lstat(path); err == nil || !strings.Contains(r.log.String(), path) {
+				t.Errorf("%s is still there, or the log does not name it:\n%s", path, r.log)
+			}
+		}
+		if _, err := os.Lstat(main); err != nil {
+			t.Error(err)
+		}
+		const old = 5 * time.Second // less than one that git holds for a moment may be
+		lock(t, locks[1], old)
+		if err := r.open(t, nil).Recover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(locks[1]); err != nil {
+			t.Errorf("a lock of %s ago: %v", old, err)
+		}
+	})
+
 	t.Run("that are young are not touched", func(t *testing.T) {
 		_, w, f, locks := setup(t)
 		w.SetPatience(0)

@@ -57,14 +57,38 @@ func (s *Workspaces) isStale(path string, info fs.FileInfo) bool {
 	return info.ModTime().Before(s.started) && !heldOpen(path)
 }
 
-// removeStaleLocks removes the stale lock files of all worktrees' indexes. Recordings made
-// in this process do not use these locks, so they would stay until git needs them.
+// removeStaleLocks removes the stale lock files of all worktrees' indexes, and those of the refs of runs. Recordings
+// made in this process do not use the former, so they would stay until git needs them; the latter would stay until
+// the ref is moved again, and hinder who deletes the branch. A git that is ended between making a lock and noting
+// that it has leaves it.
 func (s *Workspaces) removeStaleLocks(ctx context.Context) error {
 	found, err := filepath.Glob(filepath.Join(escapeGlob(s.desks()), "*", "*.lock"))
 	for _, at := range found {
 		if info, err := os.Lstat(at); err == nil && s.isStale(at, info) {
 			s.dropLock(ctx, at)
 		}
+	}
+	errs := []error{err}
+	for _, folder := range []string{"refs/heads/pawl", "refs/pawl"} {
+		errs = append(errs, filepath.WalkDir(filepath.Join(s.user.Dir, filepath.FromSlash(folder)), func(at string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !strings.HasSuffix(at, ".lock") {
+				return passOver(err)
+			}
+			info, err := e.Info()
+			// A git of the user's may have one for a moment, and closes it before it moves the ref.
+			if err == nil && info.ModTime().Before(s.started.Add(-lockPatience)) && s.isStale(at, info) {
+				s.dropLock(ctx, at)
+			}
+			return passOver(err)
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// passOver returns nil for what has gone, else the error.
+func passOver(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }

@@ -129,10 +129,7 @@ func (s *Workspaces) runOfWorktree(name string) pawl.RunID {
 		run, _ := runOf(refOf(w.note.Branch))
 		return run
 	}
-	if run := pawl.RunID(ofLoop.ReplaceAllString(name, "")); run.Valid() {
-		return run
-	}
-	return ""
+	return runOfBranch(ofLoop.ReplaceAllString(name, ""))
 }
 
 // Look finds what there is of a run and whether it can be removed: it fails with
