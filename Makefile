@@ -22,8 +22,8 @@ WATCHED := $(if $(RACE),GOFLAGS="$(strip $(FLAGS))",$(PLAIN))
 SERIAL    := ./internal/kernel/... ./internal/cli/replay ./internal/document/taskfolder ./internal/evidence/corpus \
 	./internal/evidence/source ./internal/gate/command ./internal/git/index ./internal/instructions ./internal/sandbox/confine ./internal/view
 COSTLY    := ./cmd/pawl ./internal/sandbox ./internal/store/sqlite ./internal/workspace/gitworktree
-# Packages whose cases of all turns take ten minutes and more on two cores.
-DEAR      := $(COSTLY) ./internal/bench
+# Packages whose cases of all turns take more than ten minutes of processor time, with the race detector where they have it.
+DEAR      := ./cmd/pawl ./internal/bench ./internal/kernel ./internal/workspace/gitworktree
 # The tests of COSTLY in which one process does several things at once. They run once more, as
 # small as with -short, with the race detector.
 RACED := ^Test(.*Daemon.*|Night|RunOverTheWire|StartOverTheAPI|Log|WithdrawnUnit|SweepDuringAppends|MemoryConcurrently|FullDisk|Workspaces|Locks|StoreIsBuiltOnce|BoxesSideBySide|ManyAtOnce|PreparedLayerIsKeptWhilePruning|DelegateRoomsTakeTurns|DelegateCloseEndsCommands|DelegateSocket|Input|StartAwaitsTheGroup|ChangesAndComposeCalls|BackgroundHasItsShellsKeys)$$
@@ -47,8 +47,8 @@ TIMEOUT ?= 60m
 # A turn is a tenth of the cases of expensive tests, such as kills and simulated worlds. The commit decides which.
 TURN ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 10)))
 # CHANGED lists folders of packages that run the cases of all turns, such as CHANGED="internal/git internal/kernel". These
-# are the packages that the last 30 commits changed, except those whose cases take ten minutes and more together. Without
-# these commits, as in a shallow clone, there are none.
+# are the packages that the last 30 commits changed, except those of DEAR. Without these commits, as in a shallow clone,
+# there are none.
 CHANGED ?= $(filter-out $(DEAR:./%=%),$(filter $(shell git grep -l 'testsize\.' -- '*_test.go' 2>/dev/null | xargs -rn1 dirname), \
 	$(shell [ "$$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] && git log -30 --format= --name-only | sed -nE 's,/(testdata/.*|[^/]*\.go)$$,,p' | sort -u)))
 
