@@ -77,7 +77,8 @@ func TestRunWithOddFiles(t *testing.T) {
 			if outcome != pawl.OutcomeComplete {
 				t.Errorf("it ended %s\n%s", outcome, v.out.String())
 			}
-			if !slices.Contains(met, pawl.ResourceFileSize) { // 200 GB
+			// 200 GB are too much where commands are confined, which they are if they can be.
+			if _, err := sandbox.Probe(t.Context()); err == nil && !slices.Contains(met, pawl.ResourceFileSize) {
 				t.Errorf("the model was told of these limits alone: %v", met)
 			}
 			if len(reports) != 2 || !testing.Short() && !strings.Contains(reports[0], "many has 100,000 new files") {
