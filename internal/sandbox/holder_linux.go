@@ -384,8 +384,15 @@ func (h *holder) met() cgroup.Met {
 	return met
 }
 
-// alive reports whether the holder has not ended.
+// alive reports whether the holder has not ended, and will not at once for want of its control group.
 func (h *holder) alive() bool {
+	select {
+	case <-h.enclosed:
+		if h.groupErr != nil {
+			return false
+		}
+	default:
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.isGone {
