@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -166,9 +167,10 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	}
 	if r.holder != nil && !r.holder.alive() {
 		_, err := r.holder.enclosure()
+		told := r.holder.told.Load()
 		r.holder.close()
 		r.holder = nil
-		if err != nil { // which is why it ended
+		if err != nil && !told { // which is why it ended
 			return nil, r.refused(err)
 		}
 	}
@@ -239,6 +241,7 @@ type holder struct {
 	enclosed chan struct{}
 	group    *cgroup.Group
 	groupErr error
+	told     atomic.Bool // a caller has had groupErr: the next attempt starts anew
 	// furnished reports that the whole room is there, not only what is joined. The room's
 	// mutex guards it.
 	furnished bool
@@ -513,6 +516,7 @@ func (h *holder) command(r *heldRoom, cmd pawl.Command, input *os.File, out *cap
 // not be started.
 func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer, more ...*os.File) (p *process, err error) {
 	if _, err := h.enclosure(); err != nil { // only what starts later is in the group
+		h.told.Store(true)
 		return nil, err
 	}
 	content, err := json.Marshal(s)
