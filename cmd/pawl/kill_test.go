@@ -118,7 +118,7 @@ type killing struct {
 
 // killAnywhere lets one run come to its end undisturbed, then others side by
 // side that are killed at random moments and resumed: they must end the same.
-// There are all of them in a soak, and short of them with -short.
+// A soak kills all of them; with -short, only the first short are killed.
 func killAnywhere(t *testing.T, short, all int, k killing) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -184,7 +184,7 @@ func newVictim(t *testing.T, bin, script string, files map[string]string, run ..
 	return newVictimIn(t, bin, t.TempDir(), script, files, run...)
 }
 
-// newVictimIn makes the repository in a home that there is.
+// newVictimIn makes the repository in an existing home.
 func newVictimIn(t *testing.T, bin, home, script string, files map[string]string, run ...string) *victim {
 	t.Helper()
 	v := victimIn(bin, home)

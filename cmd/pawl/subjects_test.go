@@ -26,7 +26,7 @@ type subject struct {
 	ref  *reference
 }
 
-// subjects are runs of all recipes.
+// subjects has a kind of run for each recipe.
 var subjects = sync.OnceValue(func() []*subject {
 	quality := []string{"--require-green", "--gate", "tests=" + killGate}
 	return []*subject{
@@ -115,16 +115,20 @@ func (s *subject) victimAt(t *testing.T, home string) *victim {
 	return newVictimIn(t, pawlProgram(t), home, s.script, s.files, append(slices.Clone(s.args), "--recipe", recipe, "--unsandboxed")...)
 }
 
+// begun makes the repository in a home and starts the run, if its first command does not.
+func (s *subject) begun(t *testing.T, home string) *victim {
+	t.Helper()
+	v := s.victimAt(t, home)
+	if s.begin != nil {
+		s.begin(v, t)
+	}
+	return v
+}
+
 // killing lets runs of the kind be killed.
 func (s *subject) killing() killing {
 	return killing{
-		victim: func(t *testing.T) *victim {
-			v := s.victim(t)
-			if s.begin != nil {
-				s.begin(v, t)
-			}
-			return v
-		},
+		victim: func(t *testing.T) *victim { return s.begun(t, t.TempDir()) },
 		ending: s.ending, sound: s.sound, undisturbed: s.undisturbed,
 	}
 }
@@ -149,11 +153,7 @@ func (s *subject) undisturbed(t *testing.T) *reference {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := s.victimAt(t, home)
-		if s.begin != nil {
-			s.begin(v, t)
-		}
-		s.ref = finished(t, v, s.ending, s.sound)
+		s.ref = finished(t, s.begun(t, home), s.ending, s.sound)
 		s.ref.subject = s
 	}
 	return s.ref

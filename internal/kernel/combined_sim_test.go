@@ -105,7 +105,7 @@ func TestCombinations(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, what := range []string{"landed whole", "picked", "dropped", "blocked together", "worked on all the same", "began anew", "let in", "complete", "failed", "nested groups"} {
-			// A few worlds may have little of what is rare.
+			// In a few worlds, what is rare may happen only once.
 			if !t.Failed() && happened[what] < testsize.Of(3, 1, 3*len(seeds)) {
 				t.Errorf("%q happened %d times: %v", what, happened[what], happened)
 			}

@@ -387,7 +387,8 @@ func (h *holder) met() cgroup.Met {
 	return met
 }
 
-// alive reports whether the holder has not ended, and will not at once for want of its control group.
+// alive reports whether the holder is running. One that could not be put into its control group is not: it
+// has been killed.
 func (h *holder) alive() bool {
 	select {
 	case <-h.enclosed:

@@ -175,7 +175,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// built returns the entries whose projects a test builds and runs, those of this turn. It skips the test if a tool is missing, except in CI, where the test fails.
+// built returns the entries of this turn, whose projects a test builds and runs. It skips the test if a tool is
+// missing, except in CI, where the test fails.
 func built(t *testing.T) (out []*Entry) {
 	t.Helper()
 	if testing.Short() {

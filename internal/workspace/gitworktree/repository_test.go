@@ -56,8 +56,8 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 	return r
 }
 
-// copy makes the folders those of a template. If there is none with this key yet, prepare makes
-// one, whose folders do not exist yet.
+// copy fills the folders from the template with this key. The first time, prepare makes the template, whose
+// folders do not exist before.
 func (r *repository) copy(tb testing.TB, key string, prepare func(r *repository)) {
 	tb.Helper()
 	if err := os.CopyFS(r.top(), os.DirFS(templates.of(tb, key, prepare))); err != nil {

@@ -36,7 +36,7 @@ func newGuarded(t *testing.T, options ...string) *guarded {
 	return copyGuarded(t, fmt.Sprintf("guarded %q", options), func(g *guarded) { g.prepare(t, options...) })
 }
 
-// copyGuarded returns a copy of what prepare makes if there is none with this key yet.
+// copyGuarded returns a copy of the template with this key, which prepare makes the first time.
 func copyGuarded(t *testing.T, key string, prepare func(g *guarded)) *guarded {
 	t.Helper()
 	const list = "secrets.json"
