@@ -390,6 +390,9 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
+// FactSurplus is the name of a fact that says what of a result was ignored, because nobody asked for it.
+const FactSurplus = "surplus"
+
 func facts(c *coder, tag uint64, v *Facts) {
 	list(c, tag, (*[]Fact)(v), func(c *coder, f *Fact) {
 		str(c, 1, &f.Name)

@@ -9,6 +9,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/budget"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/session"
 )
 
@@ -228,15 +229,20 @@ func (s *State) incomplete(l *Loop, x *session.Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
 	case x.Purpose == pawl.ForBatch && l.gen.batch != nil:
-		var open []string
-		for _, i := range s.candidates(l) {
-			open = append(open, l.taskID(l.gen.batch.Members[i].Task))
-		}
-		return l.gen.batch.Unjudged(f, open)
+		return l.gen.batch.Unjudged(f, s.openIDs(l))
 	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
 		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."
 	}
 	return ""
+}
+
+// openIDs returns the ids of the tasks of a batch that its review judges.
+func (s *State) openIDs(l *Loop) []string {
+	var open []string
+	for _, i := range s.candidates(l) {
+		open = append(open, l.taskID(l.gen.batch.Members[i].Task))
+	}
+	return open
 }
 
 // overrules returns the decision that a step's check demands instead of the one in f. It
@@ -283,6 +289,9 @@ func (d *draft) endSession(l *Loop, x *session.Session, r pawl.SessionResult, re
 		if to := d.s.overrules(st, facts); to != "" && facts.Get("decision") != "" {
 			facts = append(pawl.Facts{{Name: "decision", Value: to}, {Name: "overruled", Value: facts.Get("decision")}}, facts...)
 		}
+	}
+	if x.Purpose == pawl.ForBatch && l.gen.batch != nil {
+		facts = land.OfBatch(facts, d.s.openIDs(l))
 	}
 	d.tooManyRounds(l, x, r, facts)
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})

@@ -157,16 +157,22 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	var name string
 	name, use.Submit = pawl.SubmittedBy(b.Tool)
 	use.Harness = b.Tool == toolRemember || b.Tool == toolBlackboard
-	use.Problem = r.Tools.Check(allowed[i], b.Args)
+	args, surplus := b.Args, []string(nil)
+	if use.Submit {
+		if args, surplus = r.Tools.Prune(allowed[i], b.Args); len(surplus) > 0 {
+			use.Args = a.keep(args).Hash()
+		}
+	}
+	use.Problem = r.Tools.Check(allowed[i], args)
 	switch {
 	case use.Problem != "":
 	case use.Submit:
 		var err error
-		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, b.Args, a); err != nil {
+		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, args, surplus, a); err != nil {
 			return use, err
 		}
 		if use.Problem != "" {
-			use.Trimmed = r.trimmed(name, b.Args, a)
+			use.Trimmed = r.trimmed(name, args, a)
 		}
 	case use.Harness:
 		use.Facts, use.Problem = a.asked(b.Tool, b.Args)
@@ -190,8 +196,21 @@ func criteria(ctx context.Context, job driver.Job) (criteria []pawl.Criterion, e
 	return task.CriteriaList(), err
 }
 
-// submitted are the facts of a result that is handed in, or what is wrong with it.
-func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, a *answer) (pawl.Facts, string, error) {
+// submitted are the facts of a result that is handed in, or what is wrong with it. Surplus are fields
+// that it came with and that it does not have.
+func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, surplus []string, a *answer) (pawl.Facts, string, error) {
+	facts, problem, err := r.factsOf(ctx, job, name, args, a)
+	if err != nil || problem != "" {
+		return nil, problem, err
+	}
+	for _, field := range surplus {
+		facts = append(facts, pawl.Fact{Name: pawl.FactSurplus, Value: a.clean("field " + field)})
+	}
+	return boundSurplus(facts), "", nil
+}
+
+// factsOf are the facts of a result, or what is wrong with it.
+func (r *Runner) factsOf(ctx context.Context, job driver.Job, name string, args []byte, a *answer) (pawl.Facts, string, error) {
 	criteria, err := criteria(ctx, job)
 	if err != nil {
 		return nil, "", err

@@ -92,6 +92,9 @@ type Tools interface {
 	Lookup(name string) (pawl.Tool, bool)
 	// Check says what is wrong with a call's arguments; empty = nothing.
 	Check(spec pawl.ToolSpec, args json.RawMessage) string
+	// Prune returns a result's arguments without fields that the spec does not have, and the paths
+	// of these.
+	Prune(spec pawl.ToolSpec, args json.RawMessage) (json.RawMessage, []string)
 }
 
 // Submits are the structured results sessions hand in.

@@ -40,7 +40,7 @@ func explain(problems []string, s *jsonschema.Schema, value any, at string) []st
 func explainObject(problems []string, s *jsonschema.Schema, object map[string]any, at string) []string {
 	names := slices.Sorted(maps.Keys(object))
 	for _, name := range names {
-		if _, known := s.Properties[name]; !known && s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil {
+		if _, known := s.Properties[name]; !known && refusesOthers(s) {
 			problems = append(problems, fmt.Sprintf("%s is unknown, the fields are %s",
 				field(join(at, name)), words(slices.Sorted(maps.Keys(s.Properties)))))
 		}

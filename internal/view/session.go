@@ -172,6 +172,9 @@ func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 		place = fmt.Sprintf("%s (%s)", t.words(x.Place), t.r.Recipe.Tier(x.Place.Tier))
 	}
 	s := fmt.Sprintf("%s: %s%s", place, sessionResults[b.Result], reason)
+	if ignored := b.Facts.All(pawl.FactSurplus); len(ignored) > 0 {
+		s += fmt.Sprintf(" (ignored in its result: %s)", strings.Join(ignored, ", "))
+	}
 	if x := t.session(b.Session); x != nil {
 		s += " · " + t.r.spending(x.Spent)
 	}

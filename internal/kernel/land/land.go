@@ -314,20 +314,40 @@ func (b *Batch) Linked() (out []int) {
 	return out
 }
 
-// Unjudged returns what is wrong with the verdicts of a review, in words for the model, or "". The
-// facts "approved" and "changes" each name a task by its id: every open one must be named, and no
-// other. If only the best lands, one of them is approved.
-func (b *Batch) Unjudged(f pawl.Facts, open []string) string {
-	named := append(f.All("approved"), f.All("changes")...)
-	for _, id := range named {
-		if !slices.Contains(open, id) {
-			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", brief.Cut(id, maxName), strings.Join(open, ", "))
+// OfBatch returns the facts of a review without the verdicts on tasks that are not open, and of what
+// belongs to these. The fact "surplus" names such a task: a review that decides more than it was asked
+// is none the worse for it.
+func OfBatch(f pawl.Facts, open []string) pawl.Facts {
+	var out, surplus pawl.Facts
+	skips := false
+	for _, fact := range f {
+		if fact.Name == "approved" || fact.Name == "changes" {
+			if skips = !slices.Contains(open, fact.Value); skips {
+				surplus = append(surplus, pawl.Fact{Name: pawl.FactSurplus, Value: "verdict on " + brief.Cut(fact.Value, maxName)})
+			}
+		}
+		if !skips || fact.Name != "approved" && fact.Name != "changes" && fact.Name != "why" && fact.Name != "because" {
+			out = append(out, fact)
 		}
 	}
+	return append(out, surplus...)
+}
+
+// Unjudged returns what is wrong with the verdicts of a review, in words for the model, or "". The
+// facts "approved" and "changes" each name a task by its id: every open one must be named. Others are
+// ignored, unless one may stand for an open one that is not named. If only the best lands, one of them
+// is approved.
+func (b *Batch) Unjudged(f pawl.Facts, open []string) string {
+	f = OfBatch(f, open)
+	named := append(f.All("approved"), f.All("changes")...)
 	for _, id := range open {
-		if !slices.Contains(named, id) {
-			return fmt.Sprintf("There is no verdict on %s. The subtasks of this batch are %s: one verdict each.", id, strings.Join(open, ", "))
+		if slices.Contains(named, id) {
+			continue
 		}
+		if other := f.Get(pawl.FactSurplus); other != "" {
+			id += ", and the " + other + " is not of this batch"
+		}
+		return fmt.Sprintf("There is no verdict on %s. The subtasks of this batch are %s: one verdict each.", id, strings.Join(open, ", "))
 	}
 	if n := len(f.All("approved")); b.Land == pawl.LandBest && n != 1 {
 		return fmt.Sprintf("You approved %d of them. Only one becomes part of the work: approve the best, and name the others under changes.", n)

@@ -356,10 +356,10 @@ func TestUnjudged(t *testing.T) {
 		{"changes=t12 changes=t13 why=t99", ""},
 		{"", "There is no verdict on t12. The subtasks of this batch are t12, t13: one verdict each."},
 		{"approved=t12 why=t13", "There is no verdict on t13. The subtasks of this batch are t12, t13: one verdict each."},
-		{"approved=t12 approved=t13 changes=t14", "t14 is not a subtask of this batch. Its subtasks are t12, t13: one verdict each."},
-		{"approved=t11 approved=t12 approved=t13", "t11 is not a subtask of this batch. Its subtasks are t12, t13: one verdict each."},
-		{"approved=t10", "t10 is not a subtask of this batch. Its subtasks are t12, t13: one verdict each."},
-		{"changes=" + long, long[:57] + "… is not a subtask of this batch. Its subtasks are t12, t13: one verdict each."},
+		{"approved=t12 approved=t13 changes=t14 why=t15", ""}, // F-68
+		{"approved=t11 approved=t12 approved=t13", ""},
+		{"approved=t13 approved=t10", "There is no verdict on t12, and the verdict on t10 is not of this batch. The subtasks of this batch are t12, t13: one verdict each."},
+		{"changes=" + long, "There is no verdict on t12, and the verdict on " + long[:57] + "… is not of this batch. The subtasks of this batch are t12, t13: one verdict each."},
 	} {
 		var f pawl.Facts
 		for _, w := range strings.Fields(row.facts) {
@@ -369,6 +369,17 @@ func TestUnjudged(t *testing.T) {
 		if got := b.Unjudged(f, []string{"t12", "t13"}); got != row.want {
 			t.Errorf("%q: got %q, want %q", row.facts, got, row.want)
 		}
+	}
+}
+
+// F-68
+func TestOfBatch(t *testing.T) {
+	facts := pawl.Facts{{Name: "changes", Value: "t9"}, {Name: "why", Value: "a"}, {Name: "because", Value: "b"}, {Name: "approved", Value: "t1"},
+		{Name: "changes", Value: "t2"}, {Name: "why", Value: "c"}, {Name: "approved", Value: "t8"}, {Name: "anti-pattern", Value: "d"}}
+	want := pawl.Facts{{Name: "approved", Value: "t1"}, {Name: "changes", Value: "t2"}, {Name: "why", Value: "c"}, {Name: "anti-pattern", Value: "d"},
+		{Name: "surplus", Value: "verdict on t9"}, {Name: "surplus", Value: "verdict on t8"}}
+	if diff := cmp.Diff(want, OfBatch(facts, []string{"t1", "t2"})); diff != "" {
+		t.Errorf("want and got differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -389,7 +400,7 @@ func TestBest(t *testing.T) {
 	if got := b.Named("t11", id); got != 1 || b.Picked() {
 		t.Errorf("t11 is member %d", got)
 	}
-	for facts, wrong := range map[string]bool{"approved=t10 changes=t11": false, "changes=t10 changes=t11": true, "approved=t10 approved=t11": true} {
+	for facts, wrong := range map[string]bool{"approved=t10 changes=t11": false, "changes=t10 changes=t11": true, "approved=t10 approved=t11": true, "approved=t10 changes=t11 approved=t9": false} {
 		var f pawl.Facts
 		for _, w := range strings.Fields(facts) {
 			name, value, _ := strings.Cut(w, "=")

@@ -127,12 +127,11 @@ func TestBatchesRefused(t *testing.T) {
 		{"ApprovedCritical", "batch", judged("a", "APPROVED", `"issues": [{"severity": "Critical", "text": "contradicts 001"}]`), "subtask a is APPROVED with a Critical issue"}, // V-56 V-79
 		{"ChangesWithoutFeedback", "batch", judged("a", "CHANGES", `"feedback": " ", "issues": []`), "subtask a is to be changed: say in feedback"},
 		{"NoTask", "batch", judged(" ", "APPROVED", `"issues": []`), "which is not the id of a subtask"},
-		{"TwiceJudged", "batch", `{"verdicts": [{"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}, {"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}], "anti_patterns": []}`, "subtask a is judged twice"},
+		{"TwiceJudged", "batch", `{"verdicts": [{"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}, {"task": "a", "verdict": "CHANGES", "feedback": "f", "issues": [], "decisions": []}], "anti_patterns": []}`, "subtask a is judged twice, and not alike"},
 		{"ManyAntiPatterns", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `[]}`, `["1", "2", "3", "4", "5"]}`, 3), "at most 4 entries"},
 		{"BlankAntiPattern", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `"anti_patterns": []`, `"anti_patterns": [" "]`, 1), "anti-pattern 1 has 0 bytes"},
 		{"BlockedByWhat", "result", `{"summary": "s", "decision": "BLOCKED"}`, `blocker_type "" is none of dependency, external, fundamental`},
 		{"BlankBlocker", "result", `{"summary": "s", "decision": "BLOCKED", "blocker_type": "external", "blocker": " "}`, "blocker is empty"},
-		{"ExternalTask", "result", `{"summary": "s", "decision": "BLOCKED", "blocker_type": "external", "blocker": "x", "blocked_by": "a"}`, "blocked_by names a task, but the blocker is external"},
 		{"DoneAndBlocked", "result", `{"summary": "s", "status": "done", "decision": "BLOCKED", "blocker_type": "external", "blocker": "x"}`, "the status is done and the decision BLOCKED"},
 		{"BlockerOfNothing", "result", `{"summary": "s", "blocker": "x"}`, "there is a blocker, but the decision is not BLOCKED"},
 		{"BlankReport", "report", `{"goal": "g", "completed": [], "verification": " ", "decision_adherence": "d", "summary": "s"}`, "verification is empty"},

@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,17 +23,21 @@ type FindingAnswer struct {
 // Bounds of what facts have of an answer.
 const maxAnswer = 160 // bytes of a quote, or of why something is not accepted
 
-// answers are the facts of a verdict's answers to findings, or the first that is wrong.
+// answers are the facts of a verdict's answers to findings, or the first that is wrong. Answers that nobody
+// asked for are surplus.
 func (v Verdict) answers(about pawl.Submission) (pawl.Facts, error) {
 	var facts pawl.Facts
 	for i, a := range v.Findings {
+		first := slices.IndexFunc(v.Findings, func(o FindingAnswer) bool { return o.ID == a.ID })
 		switch {
-		case len(about.Findings) == 0:
-			return nil, errors.New("there are no findings to answer: leave findings out")
 		case !slices.Contains(about.Findings, a.ID):
-			return nil, fmt.Errorf("there is no finding %q to answer: there are %s", short(a.ID, maxCitation), short(strings.Join(about.Findings, ", "), maxAnswer))
-		case slices.ContainsFunc(v.Findings[:i], func(o FindingAnswer) bool { return o.ID == a.ID }):
-			return nil, fmt.Errorf("%s is answered twice", a.ID)
+			facts = append(facts, surplus("answer to "+a.ID))
+			continue
+		case first < i && v.Findings[first].Accepted == a.Accepted:
+			facts = append(facts, surplus("second answer to "+a.ID))
+			continue
+		case first < i:
+			return nil, fmt.Errorf("%s is answered twice, and not alike", a.ID)
 		}
 		if err := a.check(about); err != nil {
 			return nil, err

@@ -57,6 +57,11 @@ func TestAnswers(t *testing.T) {
 	if want := "decision=pass reason=s met=2 total=2 refused=F-1 why=Put the test back. accepted=F-3 quote=and its tests refused=F-2"; problem != "" || facts(f) != want {
 		t.Errorf("got %q, %q, want %q", facts(f), problem, want)
 	}
+	// F-68
+	f, problem = answered(t, accepts("F-9"), refuses, accepts("F-3"), submit.FindingAnswer{ID: "F-2"}, refuses)
+	if want := "decision=pass reason=s met=2 total=2 surplus=answer to F-9 refused=F-1 why=Put the test back. accepted=F-3 quote=and its tests refused=F-2 surplus=second answer to F-1"; problem != "" || facts(f) != want {
+		t.Errorf("got %q, %q, want %q", facts(f), problem, want)
+	}
 	long := submit.FindingAnswer{ID: "F-1", Why: strings.Repeat("ü", 200)}
 	if f, problem := answered(t, long); problem != "" || len(f.Get("why")) > 160 || !strings.HasSuffix(f.Get("why"), "ü…") {
 		t.Errorf("got %q, %q", facts(f), problem)
@@ -69,8 +74,7 @@ func TestAnswers(t *testing.T) {
 		answers []submit.FindingAnswer
 		says    string
 	}{
-		{[]submit.FindingAnswer{accepts("F-9")}, `there is no finding "F-9" to answer: there are F-1, F-2, F-3`},
-		{[]submit.FindingAnswer{accepts("F-2"), refuses, refuses}, "F-1 is answered twice"},
+		{[]submit.FindingAnswer{accepts("F-2"), refuses, accepts("F-1")}, "F-1 is answered twice, and not alike"},
 		{quotes(""), "F-1 is accepted without a quote: " + copyWords},
 		{quotes(" “…” "), "F-1 is accepted without a quote: " + copyWords},
 		{quotes("remove every test there is"), `the quote of F-1, "remove every test there is", is not in the goal and in no criterion: ` + copyWords},
@@ -87,8 +91,8 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	none := `{"criteria": [{"id": "GOAL", "status": "pass", "evidence": ["e"]}], "summary": "s", "findings": [{"id": "F-1", "accepted": false}]%s}`
-	if _, problem := check(t, "verdict", strings.Replace(none, "%s", "", 1), pawl.Submission{}); problem != "there are no findings to answer: leave findings out" {
-		t.Errorf("without findings: %q", problem)
+	if f, problem := check(t, "verdict", strings.Replace(none, "%s", "", 1), pawl.Submission{}); problem != "" || facts(f) != "decision=pass reason=s met=1 total=1 surplus=answer to F-1" {
+		t.Errorf("without findings: %q, %q", facts(f), problem)
 	}
 	if f, problem := check(t, "verdict", strings.Replace(none, "%s", `, "halt": "a secret"`, 1), pawl.Submission{}); problem != "" || f.Get("decision") != "halt" || len(f.All("refused")) > 0 {
 		t.Errorf("a halt: %q, %q", facts(f), problem)

@@ -64,8 +64,12 @@ func (r Result) facts() (pawl.Facts, error) {
 	if r.Decision == Blocked {
 		facts = append(facts, pawl.Fact{Name: "decision", Value: Blocked}, pawl.Fact{Name: "blocker_type", Value: r.BlockerType},
 			pawl.Fact{Name: "blocker", Value: short(r.Blocker, 300)})
-		if r.BlockedBy != "" {
+		switch {
+		case r.BlockedBy == "":
+		case r.BlockerType == BlockerDependency:
 			facts = append(facts, pawl.Fact{Name: "blocked_by", Value: r.BlockedBy})
+		default:
+			facts = append(facts, surplus("blocked_by "+r.BlockedBy))
 		}
 	}
 	return append(facts, counts("decisions", len(r.Decisions))...), nil
@@ -85,8 +89,7 @@ func (r *Result) checkBlocker() error {
 		return fmt.Errorf("blocker_type %q is none of %s, %s, %s", short(r.BlockerType, 40), BlockerDependency, BlockerExternal, BlockerFundamental)
 	case blank(r.Blocker):
 		return errors.New("blocker is empty: say what is missing, and who could give it")
-	case r.BlockedBy != "" && r.BlockerType != BlockerDependency:
-		return fmt.Errorf("blocked_by names a task, but the blocker is %s: want %s, or no blocked_by", r.BlockerType, BlockerDependency)
+	case r.BlockerType != BlockerDependency: // only such a blocker is another task
 	case r.BlockedBy != "" && !tasks.IsID(r.BlockedBy):
 		return fmt.Errorf("blocked_by %q is not a task's id", short(r.BlockedBy, 60))
 	}

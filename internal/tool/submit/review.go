@@ -117,11 +117,15 @@ func (b Batch) facts() (pawl.Facts, error) {
 	if len(b.Verdicts) == 0 {
 		return nil, errors.New("there is no verdict: want one for every subtask of the batch")
 	}
-	var facts pawl.Facts
+	var facts, ignored pawl.Facts
 	for i := range b.Verdicts {
 		v := &b.Verdicts[i]
-		if slices.ContainsFunc(b.Verdicts[:i], func(o TaskVerdict) bool { return o.Task == v.Task }) {
-			return nil, fmt.Errorf("subtask %s is judged twice", short(v.Task, 60))
+		switch first := slices.IndexFunc(b.Verdicts, func(o TaskVerdict) bool { return o.Task == v.Task }); {
+		case first < i && b.Verdicts[first].Verdict == v.Verdict:
+			ignored = append(ignored, surplus("second verdict on "+v.Task))
+			continue
+		case first < i:
+			return nil, fmt.Errorf("subtask %s is judged twice, and not alike", short(v.Task, 60))
 		}
 		if err := v.check(); err != nil {
 			return nil, err
@@ -142,7 +146,7 @@ func (b Batch) facts() (pawl.Facts, error) {
 		}
 		facts = append(facts, pawl.Fact{Name: "anti-pattern", Value: text})
 	}
-	return facts, nil
+	return append(facts, ignored...), nil
 }
 
 func (v *TaskVerdict) check() error {

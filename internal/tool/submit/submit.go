@@ -81,6 +81,9 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //     met, and a loose for each that is met by evidence without a line or a test;
 //     for each answer to a finding accepted or refused, its id, followed by quote or
 //     why, if it is given; unanswered for each other finding
+//
+// Of all results, surplus for what is ignored: what nobody asked for, or what is there
+// twice.
 func (Results) Facts(name string, args json.RawMessage, about pawl.Submission) (facts pawl.Facts, problem string) {
 	switch result(name) {
 	case "assessment":
@@ -153,6 +156,14 @@ func Decode[T any](args json.RawMessage) (T, error) {
 	}
 	return into, nil
 }
+
+// surplus is a fact that says what of a result is ignored.
+func surplus(what string) pawl.Fact {
+	return pawl.Fact{Name: pawl.FactSurplus, Value: short(what, maxSurplus)}
+}
+
+// maxSurplus bounds the bytes that a fact has of what is ignored.
+const maxSurplus = 60
 
 // counts is a fact that says how many there are; none when there are none.
 func counts(name string, n int) pawl.Facts {

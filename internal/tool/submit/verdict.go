@@ -70,12 +70,13 @@ func (v Verdict) facts(about pawl.Submission) (pawl.Facts, error) {
 	case !slices.Contains([]string{"", Approve, Retry, Revise, string(Fail), Halt}, v.Decision):
 		return nil, fmt.Errorf("decision %q is none of %s, %s, %s, %s, %s", v.Decision, Approve, Retry, Revise, string(Fail), Halt)
 	}
+	wanted := wantedIDs(about.Criteria)
+	v, ignored := v.asked(wanted)
 	for _, c := range v.Criteria {
 		if err := c.check(); err != nil {
 			return nil, err
 		}
 	}
-	wanted := wantedIDs(about.Criteria)
 	loose, err := v.lookUp(about.Sources)
 	answers, wrong := v.answers(about)
 	if halts := !blank(v.Halt) || v.Decision == Halt; !halts {
@@ -106,7 +107,7 @@ func (v Verdict) facts(about pawl.Submission) (pawl.Facts, error) {
 	if v.Confidence != nil {
 		facts = append(facts, pawl.Fact{Name: "confidence", Value: strconv.Itoa(*v.Confidence)})
 	}
-	return slices.Concat(facts, unmet, loose, answers), nil
+	return slices.Concat(facts, unmet, loose, answers, ignored), nil
 }
 
 // decide is the verdict and the reason for it.
@@ -147,7 +148,26 @@ func (c Criterion) check() error {
 	return nil
 }
 
-// covers makes sure that the verdict decides every criterion once and no other.
+// asked returns the verdict without the criteria that nobody asked for and those that are decided once
+// more and alike, and these as facts.
+func (v Verdict) asked(wanted []string) (Verdict, pawl.Facts) {
+	var kept []Criterion
+	var ignored pawl.Facts
+	for _, c := range v.Criteria {
+		switch {
+		case !slices.Contains(wanted, c.ID):
+			ignored = append(ignored, surplus("criterion "+c.ID))
+		case slices.ContainsFunc(kept, func(o Criterion) bool { return o.ID == c.ID && o.Status == c.Status }):
+			ignored = append(ignored, surplus("second decision on "+c.ID))
+		default:
+			kept = append(kept, c)
+		}
+	}
+	v.Criteria = kept
+	return v, ignored
+}
+
+// covers makes sure that the verdict decides every criterion once.
 func (v Verdict) covers(wanted []string) error {
 	var missing []string
 	for _, id := range wanted {
@@ -159,11 +179,8 @@ func (v Verdict) covers(wanted []string) error {
 		return fmt.Errorf("undecided: %s", strings.Join(missing, ", "))
 	}
 	for i, c := range v.Criteria {
-		if !slices.Contains(wanted, c.ID) {
-			return fmt.Errorf("there is no criterion %q; the criteria are %s", c.ID, strings.Join(wanted, ", "))
-		}
 		if slices.ContainsFunc(v.Criteria[:i], func(o Criterion) bool { return o.ID == c.ID }) {
-			return fmt.Errorf("%s is decided twice", c.ID)
+			return fmt.Errorf("%s is decided twice, and not alike", c.ID)
 		}
 	}
 	return nil
