@@ -197,6 +197,7 @@ const (
 	FailTimeout  FailureCode = "effect_timeout" // the effect's own Timeout was reached
 	FailConflict FailureCode = "conflict"       // the world is not as the request says it was
 	FailMachine  FailureCode = "machine"        // a disk, a process or git failed
+	FailSetting  FailureCode = "setting"        // what the user configured does not work, such as an address; never tried again
 	FailDefect   FailureCode = "defect"         // our own fault; never tried again
 	// FailSpace means that a disk was full. A driver performs the effect again when there is
 	// space; no log has this code.
@@ -235,7 +236,7 @@ func (f Failure) Text() string {
 // failureWords are what the codes mean.
 var failureWords = map[FailureCode]string{
 	FailTimeout: "its time is up", FailConflict: "something else changed meanwhile", FailMachine: "the machine failed",
-	FailDefect: "pawl has a defect", FailSpace: "a disk is full",
+	FailSetting: "a setting does not work", FailDefect: "pawl has a defect", FailSpace: "a disk is full",
 	FailureCode(ModelRateLimit): "the provider limits the rate", FailureCode(ModelOverloaded): "the provider cannot answer",
 	FailureCode(ModelNetwork): "the connection failed", FailureCode(ModelNoServer): "no server answers",
 	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused",

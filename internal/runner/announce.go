@@ -64,7 +64,7 @@ func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce
 	}
 	env := []string{"PAWL_RUN=" + string(job.Run), "PAWL_QUESTION=" + strconv.Itoa(do.Question), "PAWL_KIND=" + string(do.Kind)}
 	status, err := r.Announce(ctx, *to, n.Delivery, body, env)
-	return &pawl.Notified{Effect: job.Effect.ID, Status: status}, err
+	return &pawl.Notified{Effect: job.Effect.ID, Status: status}, ofSetting(err)
 }
 
 // asked adds what the run's events say of the question: when it was asked, and about what.

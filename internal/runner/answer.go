@@ -114,8 +114,8 @@ const (
 
 // failure classes an error for the kernel. When the effect's time is up that is
 // the reason, whatever the error makes of it. What no second try can mend (input
-// that is wrong, stored data that is damaged) is a defect; anything that has no
-// class of its own is the machine's.
+// that is wrong, stored data that is damaged) is a defect, unless the user
+// configured it; anything that has no class of its own is the machine's.
 func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	f := pawl.Failure{Code: pawl.FailMachine}
 	text := err.Error()
@@ -140,6 +140,8 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 		f.Code = pawl.FailSpace
 	case pawl.CodeOf(err) == pawl.CodeConflict:
 		f.Code = pawl.FailConflict
+	case pawl.CodeOf(err) == pawl.CodeInvalid && errors.As(err, new(settingError)):
+		f.Code = pawl.FailSetting
 	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:
 		f.Code = pawl.FailDefect
 	}
@@ -148,6 +150,20 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	}
 	f.Message = brief.Cut(a.clean(text), maxFailure)
 	return f
+}
+
+// settingError is an error of something that the user configured: what is invalid about it is no fault
+// of ours.
+type settingError struct{ error }
+
+func (e settingError) Unwrap() error { return e.error }
+
+// ofSetting returns an error as one of something that the user configured; nil stays nil.
+func ofSetting(err error) error {
+	if err == nil {
+		return nil
+	}
+	return settingError{err}
 }
 
 // ownError is why a model call failed without its provider: before it was sent, or after the

@@ -52,7 +52,7 @@ func (r *Runner) notify(ctx context.Context, job driver.Job, do *pawl.Notify) (p
 		return nil, err
 	}
 	status, err := r.Callback(ctx, *to, n.Delivery, body)
-	return &pawl.Notified{Effect: job.Effect.ID, Status: status}, err
+	return &pawl.Notified{Effect: job.Effect.ID, Status: status}, ofSetting(err)
 }
 
 // ending is the name of the event that a run ended so.

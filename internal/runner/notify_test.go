@@ -106,9 +106,10 @@ func TestNotifyKeepsSecrets(t *testing.T) {
 	}
 }
 
-// What may be tried again fails as the machine does, what may not as a defect.
+// What may be tried again fails as the machine does, what may not as a setting: the address is the
+// user's, and no fault of ours. F-123
 func TestNotifyFails(t *testing.T) {
-	for status, want := range map[int]pawl.FailureCode{503: pawl.FailMachine, 429: pawl.FailMachine, 404: pawl.FailDefect, 302: pawl.FailDefect} {
+	for status, want := range map[int]pawl.FailureCode{503: pawl.FailMachine, 429: pawl.FailMachine, 404: pawl.FailSetting, 302: pawl.FailSetting} {
 		w, _ := told(t, status)
 		if f := w.fails(t, ends(pawl.OutcomeComplete)); f.Code != want {
 			t.Errorf("%d: got %+v", status, f)
@@ -119,7 +120,7 @@ func TestNotifyFails(t *testing.T) {
 		w.job.Settings.Callback.URL = strings.Replace(w.job.Settings.Callback.URL, "http:", "https:", 1)
 		w.job.Settings.Callback.AllowPrivate = false
 		f := w.fails(t, ends(pawl.OutcomeComplete))
-		if f.Code != pawl.FailDefect || !strings.Contains(f.Message, "not a public address; if that is meant: callback.allow_private") || len(to.bodies) != 0 {
+		if f.Code != pawl.FailSetting || !strings.Contains(f.Message, "not a public address; if that is meant: callback.allow_private") || len(to.bodies) != 0 {
 			t.Errorf("got %+v", f)
 		}
 	})
