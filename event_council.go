@@ -7,6 +7,9 @@ type CouncilCalled struct {
 	Members int    `json:"members"`
 	Reason  string `json:"reason"`
 	Stuck   bool   `json:"stuck,omitempty"`
+	// Resume is the tier at which the ladder goes on if the attempts after the council fail too. 0 = the
+	// ladder is used up then: it led to the council.
+	Resume int `json:"resume,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -16,6 +19,7 @@ func (b *CouncilCalled) fields(c *coder) {
 	num(c, 1, &b.Members)
 	str(c, 2, &b.Reason)
 	flag(c, 3, &b.Stuck)
+	num(c, 4, &b.Resume)
 }
 
 // CouncilDecided says which proposal a council's ballots chose.

@@ -110,7 +110,8 @@ func (b *IterationEnded) fields(c *coder) {
 	flag(c, 18, &b.Mends)
 }
 
-// Escalated says that later attempts use a stronger tier.
+// Escalated says that later attempts use another tier: a stronger one or, after a council that the user
+// asked for, the one on which the ladder goes on.
 type Escalated struct {
 	From      int    `json:"from"`
 	To        int    `json:"to"`

@@ -480,7 +480,10 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	case *pawl.IterationEnded:
 		s.endIteration(l, b)
 	case *pawl.Escalated:
-		l.Tier, l.tierWhy, l.ladder.Failures = b.To, b.Reason, 0
+		l.Tier, l.tierWhy = b.To, b.Reason
+		if b.To > b.From { // else the ladder goes on where it was
+			l.ladder.Failures = 0
+		}
 		if b.Stuck {
 			l.ladder.StuckFrom = b.Iteration - 1
 		}

@@ -283,6 +283,9 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		l.ladder.Failures++
 		l.ladder.Conflicts = 0
 	}
+	if b.Outcome == "" && l.ladder.Afterward == 0 && l.ladder.Resume.Tier > 0 && !b.Conflict {
+		l.resumeLadder()
+	}
 	if !b.Conflict {
 		l.upstream.hunks = pawl.Hash{}
 	}

@@ -21,6 +21,10 @@ func (l *Loop) callCouncil(b *pawl.CouncilCalled) error {
 	}
 	l.Phase, l.ladder.Council = PhaseCouncil, &ladder.Council{Members: make([]ladder.Member, b.Members)}
 	l.ladder.Councils++
+	l.ladder.Resume = ladder.Rung{Tier: b.Resume}
+	if b.Resume == l.Tier {
+		l.ladder.Resume.Failures = l.ladder.Failures
+	}
 	if b.Stuck {
 		l.ladder.StuckFrom = l.Iteration
 	}
@@ -34,7 +38,11 @@ func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
 	l.ladder.Council, l.ladder.Failures, l.ladder.Advice = nil, 0, b.Proposal
 	l.ladder.Afterward = max(l.Kind.Ladder.Council.Attempts, 1)
 	l.Phase = PhaseReady
-	if b.Winner == "" {
+	switch {
+	case b.Winner != "":
+	case l.ladder.Resume.Tier > 0:
+		l.resumeLadder()
+	default:
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, pawl.OutcomeBlocked, "the council made no proposal"
 	}
 	return nil
@@ -57,10 +65,19 @@ func (d *draft) confer(l *Loop) {
 		return
 	}
 	decided := c.Count(l.Kind.Ladder.Council)
+	resume := l.ladder.Resume.Tier
 	d.emit(l.Ref, decided)
-	if decided.Winner != "" && l.Tier < l.top() {
+	switch {
+	case decided.Winner == "" && resume > l.Tier:
+		d.escalate(l, resume, ladder.ResumesLadder, false)
+	case decided.Winner != "" && l.Tier < l.top():
 		d.escalate(l, l.top(), "the attempt after a council runs on the top tier", false)
 	}
+}
+
+// resumeLadder goes back to where the ladder stood before a council.
+func (l *Loop) resumeLadder() {
+	l.ladder.Failures, l.ladder.Afterward, l.ladder.Resume = l.ladder.Resume.Failures, -1, ladder.Rung{}
 }
 
 // seatAll starts a session for every member that has neither ended nor started one, and

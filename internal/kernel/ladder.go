@@ -43,10 +43,12 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 		d.stop(r.Outcome, l.task.ID+": "+r.Reason)
 	}
 	switch r.Decision {
-	case pawl.DecideEscalate:
-		d.escalate(l, r.Tier, r.Reason, r.Stuck)
+	case pawl.DecideEscalate, pawl.DecideIterate:
+		if r.Tier > 0 && r.Tier != l.Tier {
+			d.escalate(l, r.Tier, r.Reason, r.Stuck)
+		}
 	case pawl.DecideCouncil:
-		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.Reason, 300), Stuck: r.Stuck})
+		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.Reason, 300), Stuck: r.Stuck, Resume: r.Tier})
 	}
 	d.judgeAttempts(d.s.Loop(l.Ref))
 }
@@ -58,7 +60,8 @@ func (s *State) failsUpward(l *Loop) bool {
 	return l.Kind.Children.RestartsParent() || p != nil && p.Kind.Children.RestartsParent()
 }
 
-// escalate moves the next iteration to another tier.
+// escalate moves the next iteration to another tier: a stronger one, or back to where the ladder stood
+// before a council.
 func (d *draft) escalate(l *Loop, tier int, reason string, stuck bool) {
 	d.emit(l.Ref, &pawl.Escalated{From: l.Tier, To: tier, Reason: brief.Cut(reason, 300), Iteration: l.Iteration + 1, Stuck: stuck})
 }

@@ -128,8 +128,14 @@ func TestLadder(t *testing.T) {
 		{"D-B02 another finding", 1, 0, "A,s:G1 B,s:G2", fail, pass, nil, "iterate"},
 		{"D-20 D-B04 stuck below the top: the next tier", 1, 1, "A A A", fail, pass, nil, "escalate 2: stuck: the same tests fail in 3 attempts (stuck)"},
 		{"D-20 D-B04 stuck at the top: the council", 3, 1, "A A A", fail, pass, nil, "council: stuck: the same tests fail in 3 attempts (stuck)"},
-		{"D-40 the user asks for a council", 1, 0, "A", fail, pass, flagged, "council: the user asked for a council"},
+		{"D-40 the user asks for a council", 1, 0, "A", fail, pass, flagged, "council: the user asked for a council, then 1"},
 		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.ladder.Councils = 1 }, "iterate"},
+		{"F-94 … and the ladder goes on where it was", 3, 0, "A B", fail, pass, func(s *State, l *Loop) {
+			flagged(s, l)
+			l.ladder.Councils, l.ladder.Afterward, l.ladder.Resume = 1, 0, ladder.Rung{Tier: 1, Failures: 1}
+		}, "iterate"},
+		{"F-94 … on the next tier if it is due", 1, 1, "A B", fail, pass, flagged, "council: the user asked for a council, then 2"},
+		{"F-94 … which may be the council's own", 3, 2, "A B", fail, pass, flagged, "council: 3 consecutive failures"},
 		{"D-B06 D-63 the tenth failure is the last", 1, 0, "A B C D E F G H I J", fail, pass, nil, "halt incomplete"},
 		{"D-B06 the ninth is not", 1, 0, "A B C D E F G H I", fail, pass, nil, "iterate"},
 		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.Afterward = 0 }, "halt blocked"},
@@ -165,6 +171,9 @@ func spell(r ladder.Ruling) string {
 		out += " " + string(rune('0'+r.Tier)) + ": " + r.Reason
 	case pawl.DecideCouncil:
 		out += ": " + r.Reason
+		if r.Tier > 0 {
+			out += fmt.Sprint(", then ", r.Tier)
+		}
 	case pawl.DecideComplete, pawl.DecideHalt:
 		out += " " + string(r.Outcome)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/budget"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 )
@@ -31,7 +32,8 @@ type ledger struct {
 	missing  map[string]string           // the programs that required gates lack on the run's base, by gate
 	leftOut  map[string]bool             // gates that are not part of the run
 	signals  signalBook
-	doubted  map[doubt]int // how often gates were asked again
+	doubted  map[doubt]int        // how often gates were asked again
+	resume   map[pawl.LoopRef]int // where the ladder goes on after the last council
 }
 
 // doubt is a gate that was asked again about a commit.
@@ -173,9 +175,11 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		g.decided(s.Loop(e.Loop), e, b)
 		g.rests(s, e, b)
 	case *pawl.Escalated:
-		if b.To <= b.From {
+		if b.To <= b.From && (b.To != g.resume[e.Loop] || b.Reason != ladder.ResumesLadder) {
 			g.t.Fatalf("event %d escalates from %d to %d", e.Seq, b.From, b.To)
 		}
+	case *pawl.CouncilCalled:
+		g.resume[e.Loop] = b.Resume
 	case *pawl.SessionStarted:
 		g.caps[seat{e.Loop, b.Session}], g.turns[seat{e.Loop, b.Session}] = b.Turns, 0
 	case *pawl.IterationStarted:
@@ -270,7 +274,7 @@ func (g *ledger) turn(b *pawl.ModelReplied) {
 
 func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.asked == nil {
-		g.asked, g.turns, g.caps, g.sent = map[pawl.Seq]request{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}
+		g.asked, g.turns, g.caps, g.sent, g.resume = map[pawl.Seq]request{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}, map[pawl.LoopRef]int{}
 		g.verdicts, g.kept = map[pawl.LoopRef][]*pawl.GateJudged{}, map[seat][]*pawl.GateJudged{}
 		g.missing, g.leftOut, g.doubted = map[string]string{}, map[string]bool{}, map[doubt]int{}
 	}

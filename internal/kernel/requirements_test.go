@@ -310,6 +310,38 @@ func TestCouncil(t *testing.T) {
 	}
 }
 
+// A council that the user asks for comes early, once, and costs the ladder nothing: if the attempt after it
+// fails too, the ladder goes on where it was, with a council at its end. F-94
+func TestCouncilOnDemand(t *testing.T) {
+	for _, row := range []struct {
+		why, tiers string
+		script     []string
+		councils   []int // where the ladder goes on after each
+	}{
+		{"it advises", "1 3 1 2 2 3 3 3 3", nil, []int{1, 0}},
+		{"it has no proposal", "1 1 2 2 3 3 3 3", []string{"iteration 1 proposal: error refused"}, []int{1, 0}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			var script []string
+			for i := range 10 {
+				script = append(script, fmt.Sprintf("iteration %d tests: fail Test%c", i+1, 'A'+i))
+			}
+			w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) { set.Council = true }, append(script, row.script...)...)
+			var tiers []string
+			for _, b := range all[*pawl.IterationStarted](w) {
+				tiers = append(tiers, fmt.Sprint(b.Tier))
+			}
+			var councils []int
+			for _, b := range all[*pawl.CouncilCalled](w) {
+				councils = append(councils, b.Resume)
+			}
+			if got := strings.Join(tiers, " "); got != row.tiers || !slices.Equal(councils, row.councils) || w.state.Outcome != pawl.OutcomeBlocked {
+				t.Errorf("attempts on %s, want %s; councils resume at %v, want %v; it ended %s", got, row.tiers, councils, row.councils, w.state.Outcome)
+			}
+		})
+	}
+}
+
 // D-37 D-62 D-B02: a critical finding halts, and the requirements are not looked at.
 func TestSecurityHalts(t *testing.T) {
 	w := play(t, easy, "security: finds critical G101")

@@ -1,9 +1,11 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"pawl"
+	"pawl/internal/plain"
 )
 
 // loopCouncils is the councils that were called for a loop.
@@ -36,6 +38,49 @@ func (r *Run) applyCouncil(l *Loop, e pawl.Event) {
 	}
 }
 
+// maxAdvice bounds the bytes of a text of a council's advice in a line.
+const maxAdvice = 160
+
+// told returns what a council decided, and the advice that the next attempt was given, a line each.
+func (c *Council) told(blobs Blobs) []string {
+	switch d := c.Decided; {
+	case d == nil:
+		return []string{"it has not decided"}
+	case d.Winner == "":
+		return []string{"nobody made a proposal"}
+	}
+	lines := []string{fmt.Sprintf("proposal %s by %s won, %d%% sure of its diagnosis (%s)", c.Decided.Winner, c.Decided.Lens, c.Decided.Confidence, c.Decided.Rounds)}
+	var advice struct {
+		Diagnosis string `json:"diagnosis"`
+		Location  string `json:"fix_location"`
+		Approach  string `json:"fix_approach"`
+	}
+	if json.Unmarshal(blobs.bytes(c.Decided.Proposal), &advice) != nil {
+		return lines
+	}
+	for _, part := range []struct{ name, text string }{{"diagnosis", advice.Diagnosis}, {"where", advice.Location}, {"advice", advice.Approach}} {
+		if part.text != "" {
+			lines = append(lines, part.name+": "+plain.Line(part.text, maxAdvice))
+		}
+	}
+	return lines
+}
+
+// reportCouncils names the councils of a loop and what they advised.
+func reportCouncils(t *text, l *Loop, blobs Blobs) {
+	if len(l.Councils) == 0 {
+		return
+	}
+	t.line("[Council]")
+	for _, c := range l.Councils {
+		t.line("  after iteration %d: %s", c.After, c.Reason)
+		for _, line := range c.told(blobs) {
+			t.line("    %s", line)
+		}
+	}
+	t.line("")
+}
+
 func (t teller) tellCouncil() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.CouncilCalled:
@@ -44,7 +89,7 @@ func (t teller) tellCouncil() string {
 		if b.Winner == "" {
 			return "Council: nobody made a proposal"
 		}
-		return fmt.Sprintf("Council: proposal %s by %s wins, %d%% sure (%s)", b.Winner, b.Lens, b.Confidence, b.Rounds)
+		return fmt.Sprintf("Council: proposal %s by %s wins, %d%% sure of its diagnosis (%s)", b.Winner, b.Lens, b.Confidence, b.Rounds)
 	}
 	return ""
 }

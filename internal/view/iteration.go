@@ -175,6 +175,9 @@ func (t teller) tellIteration() string {
 	case *pawl.IterationEnded:
 		return t.iterationEnded(b)
 	case *pawl.Escalated:
+		if b.To < b.From {
+			return fmt.Sprintf("Implementation returns from %s to %s · Reason: %s · Iteration: %d", r.Recipe.Tier(b.From), r.Recipe.Tier(b.To), b.Reason, b.Iteration)
+		}
 		return fmt.Sprintf("Escalation: implementation upgraded %s → %s · Reason: %s · Iteration: %d", r.Recipe.Tier(b.From), r.Recipe.Tier(b.To), b.Reason, b.Iteration)
 	case *pawl.Rerouted:
 		if b.Max == 0 { // no gate did it: a person says that what blocked it has changed

@@ -255,6 +255,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 		t.line("  none")
 	}
 	t.line("")
+	reportCouncils(&t, l, blobs)
 	r.reportOverruled(&t)
 	r.reportEvidence(&t, blobs)
 	if r.Outcome != pawl.OutcomeComplete {
@@ -331,7 +332,8 @@ func (r *Run) summary(t *text, gates []*Gate) {
 	t.line("")
 }
 
-// usage counts the model calls of each tier that were answered, whatever they were for.
+// usage counts the model calls of each tier that were answered, of the sessions that did the work. Those of
+// assessments, reviews and councils are in the cost. D-B09
 func (r *Run) usage(t *text, l *Loop) {
 	const tiers = 3
 	var calls [tiers + 1]int
@@ -339,9 +341,11 @@ func (r *Run) usage(t *text, l *Loop) {
 	for tier := 1; tier <= tiers; tier++ {
 		width = max(width, len(capital(r.tier(tier))))
 	}
-	for _, s := range l.sessions {
-		if tier := s.Place.Tier; tier >= 1 && tier <= tiers {
-			calls[tier] += s.Spent.Calls
+	for _, it := range l.Iterations {
+		for _, s := range r.implementations(l, it) {
+			if tier := s.Place.Tier; tier >= 1 && tier <= tiers {
+				calls[tier] += s.Spent.Calls
+			}
 		}
 	}
 	for tier := 1; tier <= tiers; tier++ {

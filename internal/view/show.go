@@ -316,7 +316,7 @@ func Show(r *Run, blobs Blobs) string {
 		}
 	}
 	if l := r.root(); l != nil {
-		r.showLoop(&t, l)
+		r.showLoop(&t, l, blobs)
 		r.showBatches(&t, l, blobs)
 		r.showTree(&t, l)
 		r.showHeldOut(&t, l, blobs)
@@ -392,7 +392,7 @@ func (r *Run) Purses() []string {
 	return out
 }
 
-func (r *Run) showLoop(t *text, l *Loop) {
+func (r *Run) showLoop(t *text, l *Loop, blobs Blobs) {
 	if len(l.Iterations) > 0 {
 		t.line("")
 		r.showIterations(t, l)
@@ -423,8 +423,8 @@ func (r *Run) showLoop(t *text, l *Loop) {
 	for _, c := range l.Councils {
 		t.line("")
 		t.line("Council after iteration %d: %s", c.After, c.Reason)
-		if d := c.Decided; d != nil && d.Winner != "" {
-			t.line("  proposal %s by %s won, %d%% sure (%s)", d.Winner, d.Lens, d.Confidence, d.Rounds)
+		for _, line := range c.told(blobs) {
+			t.line("  %s", line)
 		}
 	}
 	if it := l.last(); it != nil && it.End != nil {

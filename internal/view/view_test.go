@@ -287,8 +287,8 @@ Spent:   3 calls, 12,431 tokens, $0.0312
 	}
 }
 
-func TestCompletionReportOfTheDocument(t *testing.T) { // D-49 D-50 D-B09
-	s := escalated(t)
+func TestCompletionReportOfTheDocument(t *testing.T) { // D-49 D-50 D-B09 F-95
+	s := escalatedBy(t, (*story).implementAtOnce)
 	got, err := CompletionReport(fold(s.events), s.read)
 	if err != nil {
 		t.Fatal(err)
@@ -312,9 +312,9 @@ Final Model: opus
   All criteria met: YES (5/5)
 
 [Model Usage]
-  Haiku:  1 call
-  Sonnet: 7 calls
-  Opus:   2 calls
+  Haiku:  0 calls
+  Sonnet: 2 calls
+  Opus:   1 call
 
 [Escalations]
   sonnet → opus (iteration 3): 2 consecutive failures

@@ -4,6 +4,7 @@
 package ladder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,14 @@ type State struct {
 	Council   *Council  // the council that is held; nil = none is
 	Councils  int       // councils that were called
 	Advice    pawl.Hash // the winning proposal of a council, for the next iteration; zero = none
-	Afterward int       // iterations left after a council; -1 = no council was held
+	Afterward int       // iterations left after a council; -1 = no council was held, or the ladder goes on after it
+	Resume    Rung      // where the ladder goes on after a council that the user asked for; zero = nowhere
+}
+
+// Rung is a place on a ladder.
+type Rung struct {
+	Tier     int
+	Failures int // consecutive failures on it so far
 }
 
 // Attempt holds what later decisions need of an ended iteration.
@@ -82,7 +90,7 @@ type Ruling struct {
 	Decision pawl.Decision
 	Reason   string       // for people
 	Outcome  pawl.Outcome // of the loop; empty = it continues
-	Tier     int          // the tier to escalate to; 0 = the decision is another one
+	Tier     int          // the tier of the next attempt; of a council, where the ladder goes on after it; 0 = the same, or nowhere
 	Stuck    bool         // stuck detection led to it
 }
 
@@ -113,8 +121,9 @@ type Case struct {
 //     a conflict with what was merged in the meantime: again, twice in a row;
 //     a person wants another iteration: again; the list of tasks is refused: what that leads to;
 //  3. the last allowed iteration has failed: incomplete;
-//  4. the last attempt after a council has failed: the ladder is used up;
-//  5. the user wants a council: now, once;
+//  4. the last attempt after a council has failed: the ladder goes on where it was if the user asked
+//     for the council, else it is used up;
+//  5. the user wants a council: now, once, unless what follows is one anyway;
 //  6. a halt that is not in force, or the same security finding twice: the top tier;
 //  7. stuck: the next tier, or at the top a council;
 //  8. the tier's patience is used up: the next tier, or at the top a council;
@@ -141,11 +150,23 @@ func (lad *State) Rule(c *Case) Ruling {
 			r.Outcome = pawl.OutcomeFailed
 		}
 		return r
+	case lad.Afterward == 0 && lad.Resume.Tier > 0:
+		return Ruling{Decision: pawl.DecideIterate, Reason: ResumesLadder, Tier: lad.Resume.Tier}
 	case lad.Afterward == 0:
 		return UsedUp(c.Ladder, "the attempt after the council failed too")
-	case c.WantsCouncil && lad.Councils == 0 && c.Ladder.Council != nil:
-		return Ruling{Decision: pawl.DecideCouncil, Reason: "the user asked for a council"}
 	}
+	r := lad.next(c)
+	if c.WantsCouncil && lad.Councils == 0 && c.Ladder.Council != nil && r.Decision != pawl.DecideCouncil {
+		return Ruling{Decision: pawl.DecideCouncil, Reason: "the user asked for a council", Tier: cmp.Or(r.Tier, c.Tier)}
+	}
+	return r
+}
+
+// ResumesLadder is why an attempt has the tier at which the ladder stood before a council.
+const ResumesLadder = "the ladder goes on where it was before the council"
+
+// next decides by security, stuck detection and the patience of the tier.
+func (lad *State) next(c *Case) Ruling {
 	if reason := lad.insecure(c); reason != "" && c.Tier < c.Top {
 		return Ruling{Decision: pawl.DecideEscalate, Reason: reason, Tier: c.Top}
 	}
