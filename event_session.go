@@ -250,8 +250,9 @@ type ToolUse struct {
 	// Harness reports a call that the harness answers itself from the run's
 	// state: the blackboard, the memory. Facts is what it asks for.
 	Harness bool `json:"harness,omitempty"`
-	// Trimmed is the result as the harness would cut it, when its problem is only
-	// that it is too long: after two refusals it is taken instead.
+	// Trimmed is the result as the harness takes it, if that is not as it came: without what
+	// nobody asked for or, when its problem is only that it is too long, as the harness would
+	// cut it, which is taken after two refusals.
 	Trimmed Hash `json:"trimmed,omitzero"`
 	// Told reports whether a coding agent got its answer during the turn. Unless the answer is an
 	// error, the call needs no further turn.

@@ -159,9 +159,7 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	use.Harness = b.Tool == toolRemember || b.Tool == toolBlackboard
 	args, surplus := b.Args, []string(nil)
 	if use.Submit {
-		if args, surplus = r.Tools.Prune(allowed[i], b.Args); len(surplus) > 0 {
-			use.Args = a.keep(args).Hash()
-		}
+		args, surplus = r.Tools.Prune(allowed[i], b.Args)
 	}
 	use.Problem = r.Tools.Check(allowed[i], args)
 	switch {
@@ -171,8 +169,11 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, args, surplus, a); err != nil {
 			return use, err
 		}
-		if use.Problem != "" {
+		switch {
+		case use.Problem != "":
 			use.Trimmed = r.trimmed(name, args, a)
+		case len(surplus) > 0:
+			use.Trimmed = a.keep(args).Hash()
 		}
 	case use.Harness:
 		use.Facts, use.Problem = a.asked(b.Tool, b.Args)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,6 +114,18 @@ func TestSubmittedFacts(t *testing.T) {
 		c := got.Calls
 		if !strings.Contains(c[0].Problem, "missing") || c[1].Problem != "" || len(c[1].Facts) != 5 || !strings.Contains(c[2].Problem, "already") || c[2].Facts != nil {
 			t.Errorf("the calls are %+v", c)
+		}
+	})
+	t.Run("Surplus", func(t *testing.T) { // F-68
+		more := strings.Replace(verdict, `"summary"`, `"score": 1, "grade": "A", "rank": {}, "author": [], "findings": [{"id": "F-1", "accepted": false}], "summary"`, 1)
+		c := must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "submit_verdict", more)), "submit_verdict")).Calls[0]
+		all := append(slices.Clone(want), pawl.Facts{{Name: "surplus", Value: "answer to F-1"}, {Name: "surplus", Value: "field author"},
+			{Name: "surplus", Value: "field grade"}, {Name: "surplus", Value: "2 more"}}...)
+		if diff := cmp.Diff(all, c.Facts); diff != "" || c.Problem != "" {
+			t.Errorf("problem %q, facts (-want +got):\n%s", c.Problem, diff)
+		}
+		if taken := w.MustBlob(t, c.Trimmed); strings.Contains(taken, "grade") || !strings.Contains(taken, "no test") {
+			t.Errorf("taken as %s", taken)
 		}
 	})
 	t.Run("CriteriaDamaged", func(t *testing.T) {
