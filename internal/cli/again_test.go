@@ -247,6 +247,23 @@ func TestNewWork(t *testing.T) {
 	}
 }
 
+// A message that asks for the tasks lists them and starts nothing. V-24 F-76
+func TestListTasksByMessage(t *testing.T) {
+	b, r := again(t, failing(), "Add a login page")
+	for _, message := range []string{"Show me all the tasks, please.", "list tasks"} {
+		if err := b.execute(t, run.New(b.app), message); err != nil || b.out.String() != "[001-add-a-login-page] Status: blocked\n" || len(r.asked) != 0 {
+			t.Errorf("%q: %v, started %+v, got\n%s", message, err, r.asked, b.out.String())
+		}
+	}
+	if want := `as new work: pawl run --new "list tasks"`; !strings.Contains(b.err.String(), want) {
+		t.Errorf("it says\n%swithout %s", b.err.String(), want)
+	}
+	_ = b.execute(t, run.New(b.app), "--new", "list tasks") // how it ends is not the point
+	if len(r.asked) != 1 || r.asked[0].Goal != "list tasks" {
+		t.Errorf("as new work it started %+v", r.asked)
+	}
+}
+
 // V-24
 func TestListTasks(t *testing.T) {
 	b, _ := again(t, failing(), "Add a login page", "Port the \x1b[2Jparser")

@@ -111,6 +111,18 @@ func Hints(message string) bool {
 	return ok || fullID.MatchString(strings.ToLower(message))
 }
 
+// Lists reports whether a message asks for the list of tasks and for nothing else, as "show all tasks"
+// does and "list tasks in the sidebar" does not. V-24
+func Lists(message string) bool {
+	said := slices.DeleteFunc(words(message), func(w string) bool { return polite()[w] || fillers()[w] })
+	return len(said) == 2 && listing()[said[0]] && said[1] == "tasks"
+}
+
+var (
+	listing = wordSet("list show display print")
+	fillers = wordSet("me us all the my our known existing of every")
+)
+
 // among is the answer where each of these is meant as much as the others.
 func among(tasks []Task, by string) Answer {
 	if len(tasks) == 1 {

@@ -184,3 +184,15 @@ func FuzzResolve(f *testing.F) {
 		}
 	})
 }
+
+// V-24
+func TestLists(t *testing.T) { // F-76
+	for message, want := range map[string]bool{
+		"list tasks": true, "show tasks": true, "List the tasks.": true, "please show me all my tasks": true, "tasks": false, "list": false,
+		"list tasks in the sidebar": false, "show the task": false, "list tasks as JSON": false, "add list tasks": false, "display all known tasks!": true, "": false,
+	} {
+		if got := Lists(message); got != want {
+			t.Errorf("%q asks for the list of tasks: %t, want %t", message, got, want)
+		}
+	}
+}

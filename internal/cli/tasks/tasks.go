@@ -44,7 +44,7 @@ loop_id, branch, event), plan_versions, questions, blackboard and memory.
 		Example: "  pawl tasks\n  pawl tasks 7\n  pawl tasks 7 --json | jq .progress.percent_complete\n  pawl tasks 7 --json | jq -r '.tasks[] | select(.status == \"failed\") | .reason'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return list(cmd.Context(), app)
+				return List(cmd.Context(), app)
 			}
 			s, info, r, err := app.ReadRun(cmd.Context(), args)
 			if err != nil {
@@ -71,8 +71,8 @@ loop_id, branch, event), plan_versions, questions, blackboard and memory.
 	return c
 }
 
-// list shows the tasks of the project.
-func list(ctx context.Context, app *cli.App) error {
+// List shows the tasks of the project.
+func List(ctx context.Context, app *cli.App) error {
 	var all []cli.KnownTask
 	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
 		all, err = app.KnownTasks(ctx, s)
