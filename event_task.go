@@ -47,6 +47,9 @@ type TaskJudged struct {
 	Reason  string  `json:"reason,omitempty"` // at most 300 bytes
 	// Evidence is the review, the gate's report or what conflicts.
 	Evidence Hash `json:"evidence,omitzero"`
+	// Words is the fingerprint of the words with which a review objects; 0 = it does not, or they are not
+	// known.
+	Words uint64 `json:"words,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -59,6 +62,7 @@ func (b *TaskJudged) fields(c *coder) {
 	str(c, 4, &b.Verdict)
 	str(c, 5, &b.Reason)
 	sum(c, 6, &b.Evidence)
+	num(c, 7, &b.Words)
 }
 
 // TaskHeld says that a task waits for another one it did not name: it found out

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -20,7 +21,7 @@ func (d *draft) landGroup(l *Loop) bool {
 	settled := b.Clash == nil && b.Culprit == nil && (len(l.open) == 0 || len(l.sessions) > 0)
 	switch {
 	case gone >= 0:
-		d.reject(l, b.Linked()[gone], "merge", 0, "its loop has ended", pawl.Hash{})
+		d.reject(l, b.Linked()[gone], objection{by: "merge", reason: "its loop has ended"})
 	case len(l.sessions) > 0 && (lacks || len(d.s.candidates(l)) == 0): // nothing is left to judge
 		d.cutOff(l, "what it judged has changed")
 		if len(l.open) == 0 {
@@ -163,21 +164,28 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	}
 }
 
-// reject leaves a member out of its batch and gives the reason to its loop as feedback. After a
-// conflict, paths is the number of paths that conflict; otherwise it is 0.
-func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evidence pawl.Hash) {
+// objection is why a member is left out of its batch.
+type objection struct {
+	by, reason string
+	evidence   pawl.Hash // zero = there is none
+	words      uint64    // the fingerprint of a review's words; 0 = those of the reason count
+	paths      int       // that conflict; 0 = it is no conflict
+}
+
+// reject leaves a member out of its batch and gives the reason to its loop as feedback.
+func (d *draft) reject(l *Loop, i int, o objection) {
 	b := l.gen.batch
 	task := b.Members[i].Task
-	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
+	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: o.by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(o.reason, 300), Evidence: o.evidence, Words: o.words})
 	ref := l.gen.plan.At(task).Loop
 	if d.s.Loop(ref).Phase == PhaseDone { // a signal has ended it
 		return
 	}
 	judge := pawl.JudgeBatch
-	if paths > 0 {
+	if o.paths > 0 {
 		judge = pawl.JudgeMerge
 	}
-	d.emit(ref, &pawl.GateJudged{Judge: judge, Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: land.Objection(by, reason, evidence), Total: paths})
+	d.emit(ref, &pawl.GateJudged{Judge: judge, Gate: batchGate + o.by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(o.reason, 300), Evidence: o.evidence, Error: land.Objection(o.by, o.reason, o.evidence, o.words), Total: o.paths})
 }
 
 // approve approves the members in the candidate that have no verdict: without a judge, whatever the
@@ -212,7 +220,7 @@ func (d *draft) reviewBatch(l *Loop) {
 		d.askAboutBatch(l)
 	case b.Reviews >= reviewTries || !again:
 		if open := d.s.candidates(l); len(open) > 0 { // without it, the others are a new candidate
-			d.reject(l, open[0], land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
+			d.reject(l, open[0], objection{by: land.ByReview, reason: "inconclusive: the review came to no verdict"})
 		}
 	default:
 		place := l.place("batch-review")
@@ -249,7 +257,7 @@ func (d *draft) askAboutBatch(l *Loop) {
 		case r.choice == choicePass, r.choice == ids[n]:
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[i].Task, By: byPerson, Verdict: pawl.VerdictPass, Reason: brief.Cut(reason, 300)})
 		case !picks, r.choice == choicePickNone:
-			d.reject(d.s.Loop(l.Ref), i, byPerson, 0, reason, pawl.Hash{})
+			d.reject(d.s.Loop(l.Ref), i, objection{by: byPerson, reason: reason})
 		}
 	}
 }
@@ -274,18 +282,20 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 			b := d.s.Loop(l.Ref).gen.batch
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[m].Task, By: land.ByReview, Verdict: pawl.VerdictPass, Evidence: output})
 		default:
-			why, because := "the review wants changes", output
-			for _, about := range facts[i+1 : min(i+3, len(facts))] {
+			o := objection{by: land.ByReview, reason: "the review wants changes", evidence: output}
+			for _, about := range facts[i+1 : min(i+4, len(facts))] {
 				if about.Name == "changes" || about.Name == "approved" { // of another task
 					break
 				}
 				if about.Name == "why" && about.Value != "" {
-					why = about.Value
+					o.reason = about.Value
+				} else if about.Name == "words" {
+					o.words, _ = strconv.ParseUint(about.Value, 16, 64) // 0 = as if it were not there
 				} else if h, ok := hashOf(about.Value); ok && about.Name == "because" {
-					because = h
+					o.evidence = h
 				}
 			}
-			d.reject(d.s.Loop(l.Ref), m, land.ByReview, 0, why, because)
+			d.reject(d.s.Loop(l.Ref), m, o)
 		}
 	}
 }

@@ -329,7 +329,7 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 		return nil
 	}
 	if t := l.gen.plan.At(b.Task); b.Verdict != pawl.VerdictPass && t.Status == pawl.TaskRunning {
-		s.Loop(t.Loop).noteIn(m, land.Objection(b.By, b.Reason, b.Evidence))
+		s.Loop(t.Loop).noteIn(m, land.Objection(b.By, b.Reason, b.Evidence, b.Words))
 	}
 	if l.gen.batch.Judged(b.Task, b.Verdict) {
 		l.cand.Again()

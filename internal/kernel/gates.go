@@ -396,8 +396,12 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(id))
 	}
 	b.Verdict = verdict.OfReview(f.Get("decision"), len(unmet))
+	if !verdict.Passes(b.Verdict) {
+		b.Error = brief.Words(f.Get("reason"))
+	}
 	if loose := f.All("loose"); verdict.Passes(b.Verdict) && l.looksAgain(b.Gate) && len(loose) > 0 {
 		b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("it passed at the second look without a file and line, or a test, that shows it: "+strings.Join(loose, ", "), 300)
+		b.Error = brief.Words(b.Reason)
 	}
 	b.Confidence = verdict.Percent(f.Get("confidence"))
 	d.reviewFindings(l, b, f)

@@ -99,10 +99,10 @@ func (d *draft) land(l *Loop) bool {
 	case b.Clash != nil && p != l:
 		d.conflicted(l, b.Clash.Conflicts)
 	case b.Clash != nil:
-		d.reject(l, b.Clashed, "merge", b.Clash.Conflicts, "it conflicts with other work of the batch, or with what was merged before", b.Clash.Hunks)
+		d.reject(l, b.Clashed, objection{by: "merge", reason: "it conflicts with other work of the batch, or with what was merged before", evidence: b.Clash.Hunks, paths: b.Clash.Conflicts})
 	case b.Culprit != nil:
 		by := &b.Culprit.By
-		d.reject(l, b.Culprit.Member, by.Gate, 0, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
+		d.reject(l, b.Culprit.Member, objection{by: by.Gate, reason: cmp.Or(by.Reason, string(by.Verdict)), evidence: by.Evidence})
 	case next >= 0:
 		d.link(l, next)
 	case len(b.Chain) == 0:

@@ -310,6 +310,20 @@ func TestCouncil(t *testing.T) {
 	}
 }
 
+// A reviewer's objections are told apart by their words and not only by the criteria that are unmet: a run
+// without criteria has one. F-91
+func TestObjectionsDifferByTheirWords(t *testing.T) {
+	const fails = " requirements: submits decision=fail unmet=GOAL met=0 total=1 reason="
+	w := play(t, nil, "iteration 1"+fails+"no_test_at_line_12", "iteration 2"+fails+"no_test_at_line_40", "iteration 3"+fails+"wrong_name", "iteration 4"+fails+"wrong_name")
+	var errors []uint64
+	for _, b := range all[*pawl.IterationEnded](w) {
+		errors = append(errors, b.Error)
+	}
+	if len(errors) != 5 || errors[0] == 0 || errors[0] != errors[1] || errors[1] == errors[2] || errors[2] != errors[3] || errors[4] != 0 {
+		t.Errorf("the errors are %x", errors)
+	}
+}
+
 // A council that the user asks for comes early, once, and costs the ladder nothing: if the attempt after it
 // fails too, the ladder goes on where it was, with a council at its end. F-94
 func TestCouncilOnDemand(t *testing.T) {

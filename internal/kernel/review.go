@@ -248,7 +248,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 func (l *Loop) actionable(b *pawl.GateJudged) {
 	if why := l.judgeList(); why != "" {
 		b.Verdict, b.Reason = pawl.VerdictRevise, brief.Cut(why, 300)
-		b.Error = brief.Fingerprint(why)
+		b.Error = brief.Words(why)
 		return
 	}
 	b.Total = len(l.gen.read.Entries)
@@ -261,6 +261,6 @@ func (l *Loop) actionable(b *pawl.GateJudged) {
 		if b.Verdict == pawl.VerdictPass {
 			b.Verdict, b.Reason = pawl.VerdictRevise, brief.Cut(fmt.Sprintf("task %s: %s", e.ID, e.Incomplete), 300)
 		}
-		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(e.ID))
+		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(e.ID), brief.Words(e.Incomplete))
 	}
 }

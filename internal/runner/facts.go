@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -53,7 +54,8 @@ var texts = map[string]map[string]int{
 // place. What does not fit into an event goes: first the short form of why tasks are
 // not approved, then the anti-patterns, then the long form, which the result says too.
 func (a *answer) keepNamed(facts pawl.Facts, texts map[string]int) pawl.Facts {
-	for _, name := range []string{"why", "anti-pattern", "because", ""} {
+	facts = withWords(facts)
+	for _, name := range []string{"why", "anti-pattern", "because", "words", ""} {
 		for size(facts, texts) > maxBatchFacts {
 			i := len(facts) - 1
 			for name != "" && i >= 0 && facts[i].Name != name {
@@ -75,6 +77,18 @@ func (a *answer) keepNamed(facts pawl.Facts, texts map[string]int) pawl.Facts {
 		}
 		if h, _ := a.text(brief.Cut(a.plain(f.Value), most)); !h.IsZero() {
 			out = append(out, pawl.Fact{Name: f.Name, Value: h.String()})
+		}
+	}
+	return out
+}
+
+// withWords adds to each text of why a task is not approved the fingerprint of its words: objections are
+// compared by them.
+func withWords(facts pawl.Facts) pawl.Facts {
+	var out pawl.Facts
+	for _, f := range facts {
+		if out = append(out, f); f.Name == "because" {
+			out = append(out, pawl.Fact{Name: "words", Value: strconv.FormatUint(brief.Words(f.Value), 16)})
 		}
 	}
 	return out

@@ -5,6 +5,9 @@ package brief
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode"
 )
 
 // Cut returns s if it has at most n bytes. Otherwise it returns the longest prefix of s that
@@ -30,6 +33,18 @@ func Fingerprint(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s))
 	return h.Sum64() | 1
+}
+
+// Words returns the fingerprint of the words of s, whatever their case, without numbers, marks and space, so
+// that two objections are alike that differ in a line's number. A text without a word has the fingerprint
+// of the whole of it.
+func Words(s string) uint64 {
+	said := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	said = slices.DeleteFunc(said, func(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) })
+	if len(said) == 0 {
+		return Fingerprint(s)
+	}
+	return Fingerprint(strings.Join(said, " "))
 }
 
 // Mix combines fingerprints into one, which depends on their order. It returns 0 if there are

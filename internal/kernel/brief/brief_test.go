@@ -24,6 +24,30 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestWords(t *testing.T) { // F-91
+	for _, row := range []struct {
+		a, b string
+		same bool
+	}{
+		{"a.go:12: no test", "A.go:140: No  test!", true},
+		{"2 of 3 fail", "1 of 3 fail", true},
+		{"no test", "no tests", false},
+		{"no test", "no guest", false},
+		{"12", "13", false},
+		{"Test1 fails", "Test2 fails", false},
+		{"", "", true},
+		{"Größe fehlt", "größe FEHLT", true},
+		{"a b", "ab", false},
+	} {
+		if got := Words(row.a) == Words(row.b); got != row.same {
+			t.Errorf("%q and %q are alike: %t", row.a, row.b, got)
+		}
+	}
+	if Words("") != 0 || Words("1") == 0 {
+		t.Error("only the empty text has no fingerprint")
+	}
+}
+
 func TestFingerprints(t *testing.T) {
 	a, b := Fingerprint("a"), Fingerprint("b")
 	if Fingerprint("") != 0 || a&1 == 0 || b&1 == 0 || a == b || a != Fingerprint("a") {

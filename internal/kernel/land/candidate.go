@@ -177,6 +177,7 @@ type vote struct {
 	sure    int // percent
 	output  pawl.Hash
 	answers pawl.Facts // what it answers to findings
+	objects uint64     // the fingerprint of its objection's words; 0 = it has none
 }
 
 // Voted records the vote of the nth of so many reviewers, counted from 1. A session without a
@@ -190,6 +191,9 @@ func (c *Candidate) Voted(n, of int, b *pawl.SessionEnded) {
 	if b.Result == pawl.SessionDone {
 		v.verdict, v.output = verdict.OfReview(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
 		v.sure = verdict.Percent(b.Facts.Get("confidence"))
+		if !verdict.Passes(v.verdict) {
+			v.objects = brief.Words(b.Facts.Get("reason"))
+		}
 		for _, f := range b.Facts {
 			if isAnswer(f.Name) {
 				v.answers = append(v.answers, f)
@@ -273,6 +277,9 @@ func (c *Candidate) Count(gate string) (b *pawl.GateJudged, unanimous bool) {
 	b = &pawl.GateJudged{Gate: gate, Verdict: pawl.VerdictFail, Total: len(c.votes), Confidence: 100}
 	for _, v := range c.votes {
 		b.Confidence = min(b.Confidence, v.sure)
+		if v.objects != 0 {
+			b.Error = brief.Mix(b.Error, v.objects)
+		}
 		switch {
 		case v.verdict == pawl.VerdictPass:
 			b.Passed++

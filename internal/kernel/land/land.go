@@ -281,13 +281,18 @@ func (b *Batch) Conclude(gates []string) bool {
 // ByReview is the judge's name when the review of a batch judges a task.
 const ByReview = "review"
 
-// Objection returns the fingerprint of a batch's objection to a task: by whom, and the reason. A
-// review's reason is in its evidence, if there is any.
-func Objection(by, reason string, evidence pawl.Hash) uint64 {
-	if by == ByReview && !evidence.IsZero() {
-		return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(evidence.String()))
+// Objection returns the fingerprint of a batch's objection to a task: by whom, and the words of why. A
+// review's words are in its evidence, if there is any: their fingerprint is words, 0 where it is not known,
+// as in older logs.
+func Objection(by, reason string, evidence pawl.Hash, words uint64) uint64 {
+	switch {
+	case words != 0:
+	case by == ByReview && !evidence.IsZero():
+		words = brief.Fingerprint(evidence.String())
+	default:
+		words = brief.Words(brief.Cut(reason, 300))
 	}
-	return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(brief.Cut(reason, 300)))
+	return brief.Mix(brief.Fingerprint(by), words)
 }
 
 // Undecided returns the positions of the members in the chain that have no verdict, in the order
@@ -326,7 +331,7 @@ func OfBatch(f pawl.Facts, open []string) pawl.Facts {
 				surplus = append(surplus, pawl.Fact{Name: pawl.FactSurplus, Value: "verdict on " + brief.Cut(fact.Value, maxName)})
 			}
 		}
-		if !skips || fact.Name != "approved" && fact.Name != "changes" && fact.Name != "why" && fact.Name != "because" {
+		if !skips || !slices.Contains([]string{"approved", "changes", "why", "because", "words"}, fact.Name) {
 			out = append(out, fact)
 		}
 	}

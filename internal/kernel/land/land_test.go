@@ -440,12 +440,12 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// Two objections are the same if the same judge says the same; a review says it in its evidence.
+// Two objections are the same if the same judge says the same words. F-91
 func TestObjection(t *testing.T) {
 	one, two := pawl.HashOf([]byte("one")), pawl.HashOf([]byte("two"))
 	differs := func(at int) (a, b uint64) { // by two long reasons
 		head, tail := strings.Repeat("x", at), strings.Repeat("x", 400)
-		return Objection("unit", head+"a"+tail, one), Objection("unit", head+"b"+tail, one)
+		return Objection("unit", head+"a"+tail, one, 0), Objection("unit", head+"b"+tail, one, 0)
 	}
 	lastSeen, lastSeen2 := differs(296)
 	unseen, unseen2 := differs(297)
@@ -454,13 +454,16 @@ func TestObjection(t *testing.T) {
 		a, b uint64
 		same bool
 	}{
-		{"another evidence of a review", Objection(ByReview, "r", one), Objection(ByReview, "r", two), false},
-		{"another reason of a review with evidence", Objection(ByReview, "r", one), Objection(ByReview, "s", one), true},
-		{"another reason of a review without evidence", Objection(ByReview, "r", pawl.Hash{}), Objection(ByReview, "s", pawl.Hash{}), false},
-		{"another evidence of a gate", Objection("unit", "r", one), Objection("unit", "r", two), true},
-		{"another reason of a gate", Objection("unit", "r", one), Objection("unit", "s", one), false},
-		{"another gate", Objection("unit", "r", one), Objection("lint", "r", one), false},
-		{"a gate and a review", Objection(ByReview, "r", pawl.Hash{}), Objection("unit", "r", pawl.Hash{}), false},
+		{"other words of a review", Objection(ByReview, "r", one, 1), Objection(ByReview, "r", one, 2), false},
+		{"another reason and evidence of a review with the same words", Objection(ByReview, "r", one, 1), Objection(ByReview, "s", two, 1), true},
+		{"another evidence of a review without words", Objection(ByReview, "r", one, 0), Objection(ByReview, "r", two, 0), false},
+		{"another reason of a review with evidence", Objection(ByReview, "r", one, 0), Objection(ByReview, "s", one, 0), true},
+		{"another reason of a review without evidence", Objection(ByReview, "r", pawl.Hash{}, 0), Objection(ByReview, "s", pawl.Hash{}, 0), false},
+		{"another evidence of a gate", Objection("unit", "r", one, 0), Objection("unit", "r", two, 0), true},
+		{"another reason of a gate", Objection("unit", "r", one, 0), Objection("unit", "s", one, 0), false},
+		{"another number", Objection("unit", "2 of 3 tests fail: TestA", one, 0), Objection("unit", "1 of 4 tests fail: TestA", one, 0), true},
+		{"another gate", Objection("unit", "r", one, 0), Objection("lint", "r", one, 0), false},
+		{"a gate and a review", Objection(ByReview, "r", pawl.Hash{}, 0), Objection("unit", "r", pawl.Hash{}, 0), false},
 		{"the first 300 bytes of a long reason", lastSeen, lastSeen2, false},
 		{"the rest of a long reason", unseen, unseen2, true},
 	} {
