@@ -75,7 +75,7 @@ func (v SteerVerb) Resumes() bool { return v == SteerResume || v == SteerOverrid
 type Steering struct {
 	Verb    SteerVerb `json:"verb"`
 	Reason  string    `json:"reason,omitempty"`
-	Running Draining  `json:"running,omitempty"` // of cancel; empty means boundary
+	Running Draining  `json:"running,omitempty"` // of cancel; empty means what the recipe says
 	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume and override when they change with it
 	Answer  *Reply    `json:"answer,omitempty"`  // of answer
 	Memory  int       `json:"memory,omitempty"`  // of forget: the entry's number

@@ -12,6 +12,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/answer"
+	"pawl/internal/cli/cancel"
 	"pawl/internal/cli/checkpoints"
 	"pawl/internal/cli/continues"
 	"pawl/internal/cli/fork"
@@ -149,6 +150,36 @@ func TestRollback(t *testing.T) { // V-50
 	}
 	if len(p.steered) > 0 {
 		t.Errorf("steered %+v", p.steered)
+	}
+}
+
+// What may end before a cancelled run does is the recipe's to say, unless a flag does. L-78 F-88
+func TestCancel(t *testing.T) {
+	for _, test := range []struct {
+		recipe, flag string
+		want         pawl.Draining
+		says         string
+	}{
+		{"", "", "", "calls and commands in progress finish first"},
+		{`"cancel":"finish"`, "", "", "iterations in progress finish first"},
+		{`"cancel":"now"`, "", "", "are interrupted"},
+		{`"cancel":"finish"`, "--soon", pawl.DrainBoundary, "calls and commands in progress finish first"},
+		{`"cancel":"now"`, "--finish", pawl.DrainFinish, "iterations in progress finish first"},
+		{"", "--now", pawl.DrainNow, "are interrupted"},
+	} {
+		b, p := plannedBed(t)
+		began := p.events[0].Body.(*pawl.RunStarted)
+		if test.recipe != "" {
+			began.Recipe = pawl.JSON(strings.Replace(string(began.Recipe), "{", "{"+test.recipe+",", 1))
+		}
+		args := []string{"7"}
+		if test.flag != "" {
+			args = append(args, test.flag)
+		}
+		err := b.execute(t, cancel.New(b.app), args...)
+		if want := (pawl.Steering{Verb: pawl.SteerCancel, Running: test.want}); err != nil || len(p.steered) != 1 || !reflect.DeepEqual(p.steered[0], want) || !strings.Contains(b.out.String(), test.says) {
+			t.Errorf("%s %s: %v, steered %+v\n%s", test.recipe, test.flag, err, p.steered, b.out.String())
+		}
 	}
 }
 

@@ -946,7 +946,7 @@ func (g *field) done(e pawl.Event, b *pawl.LoopEnded) {
 	case b.Stopped && b.Outcome.Resumable(): // it goes on when the run does
 	case g.fenced(i):
 		g.status[i] = pawl.TaskPending
-	case b.Stopped:
+	case b.Stopped && g.w.state.Loop(e.Loop).Iteration == 0: // it never worked
 		g.status[i] = pawl.TaskSkipped
 	default:
 		g.status[i] = pawl.TaskFailed

@@ -259,6 +259,8 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	switch {
 	case s.stopReason(l) != "":
 		tasks.Set(i, pawl.TaskPending)
+	case b.Stopped && l.Iteration > 0: // cut off at its work
+		tasks.Set(i, pawl.TaskFailed)
 	case b.Stopped:
 		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():

@@ -675,7 +675,7 @@ func (g *grove) ended(e pawl.Event, b *pawl.LoopEnded) {
 	g.leave(e.Loop)
 	switch {
 	case b.Stopped && b.Outcome.Resumable(): // it goes on when the run does
-	case b.Stopped:
+	case b.Stopped && g.w.state.Loop(e.Loop).Iteration == 0: // it never worked
 		g.status[i] = pawl.TaskSkipped
 	case b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified:
 		g.status[i] = pawl.TaskPassed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/recipe"
 )
 
 // world is a work tree with files, and a user with an environment.
@@ -333,6 +335,43 @@ func TestMerge(t *testing.T) {
 	w.refused(req(func(r *pawl.StartRequest) { r.Merge.Run = "008-nobody" }), pawl.CodeNotFound, "merge.run", "008-nobody")
 	// A run of its own would be complete, though nobody has worked on its goal.
 	w.refused(pawl.StartRequest{Goal: "x", Recipe: "merge-check"}, pawl.CodeInvalid, "recipe", "merge-check", "only judges merges")
+}
+
+// ownWords changes what a recipe says of its limits, its time and its end.
+const ownWords = `extends: %s
+cancel: now
+loops: 7
+kinds:
+  %s:
+    iterations: 3
+    priority: 9
+    concurrent: 2
+`
+
+// What a recipe says of its limits, its time and its end reaches the run, as long as the user says nothing
+// else: no default of the settings takes its place. F-88
+func TestRecipesWordHolds(t *testing.T) {
+	w := newWorld(t)
+	for name, kind := range map[string]string{"pawl": "task", "taskloop": "task", "pandora": "request", "loom": "task", "coherence": "task", "loopr": "plan"} {
+		w.write(".pawl/recipes/own-"+name+".yaml", fmt.Sprintf(ownWords, name, kind))
+		for _, chosen := range []string{name, "own-" + name} {
+			spec := w.must(pawl.StartRequest{Goal: "x", Recipe: chosen})
+			want, err := recipe.Load(chosen, os.DirFS(filepath.Join(w.root, ".pawl/recipes")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, spec.Recipe); d != "" {
+				t.Errorf("%s: the recipe and what is run differ (-recipe +run):\n%s", chosen, d)
+			}
+			s := spec.Settings
+			if s.Limits.Iterations != 0 && s.Limits.Iterations != want.Kind(want.Start).Iterations || s.Parallel != 0 || s.ReplanEvery != nil || s.Approval != "" || s.NoStuckDetection || s.Council || s.Complexity != nil {
+				t.Errorf("%s: the settings decide in place of the recipe: %+v", chosen, s)
+			}
+			if own := chosen != name; own && (spec.Recipe.Cancel != pawl.DrainNow || spec.Recipe.Kind(kind).Iterations != 3) {
+				t.Errorf("%s: its own words are lost: %+v", chosen, spec.Recipe)
+			}
+		}
+	}
 }
 
 const onlyTests = "extends: pawl\nkinds:\n  task:\n    gates:\n      - {name: quality, commands: [tests]}\n"

@@ -290,8 +290,8 @@ func (m *Model) confirmCancel(at place, rec *view.Record, loop bool) {
 			func(m *Model) tea.Cmd { return m.signal(rec.ID, pawl.SignalStop, "") }}
 		return
 	}
-	m.confirm = &confirm{"Cancel run " + string(at.run) + "? What is in flight ends first; its branch stays.", func(m *Model) tea.Cmd {
-		return m.command(at.key, pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainBoundary, Reason: "asked for by " + m.by}, "run "+string(at.run)+" is being cancelled")
+	m.confirm = &confirm{"Cancel run " + string(at.run) + "? It ends as its recipe says; its branch stays.", func(m *Model) tea.Cmd {
+		return m.command(at.key, pawl.Steering{Verb: pawl.SteerCancel, Reason: "asked for by " + m.by}, "run "+string(at.run)+" is being cancelled")
 	}}
 }
 

@@ -164,7 +164,7 @@ func TestKeysSteer(t *testing.T) {
 		{[]string{"r"}, "", &pawl.Steering{Verb: pawl.SteerResume}},
 		{[]string{"c"}, "", nil},
 		{[]string{"c", "n"}, "", nil},
-		{[]string{"c", "y"}, "", &pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainBoundary, Reason: "asked for by ada"}},
+		{[]string{"c", "y"}, "", &pawl.Steering{Verb: pawl.SteerCancel, Reason: "asked for by ada"}},
 		{[]string{"X", "y"}, "", &pawl.Steering{Verb: pawl.SteerArchive, By: "ada"}},
 		{append(loop, "p"), "", signalled(pawl.SignalPause, id, "")},
 		{append(loop, "r"), "", signalled(pawl.SignalResume, id, "")},

@@ -127,6 +127,8 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 		t.begun = false
 	case known && said == pawl.TaskPassed:
 		t.move(e, said, "", "")
+	case known && said == pawl.TaskFailed && b.Stopped:
+		t.move(e, said, "", "cut off at its work"+because(b.Reason))
 	case known && said != t.Status:
 		t.move(e, said, "", b.Reason)
 	case known: // as it was, such as blocked by another one

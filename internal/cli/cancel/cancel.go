@@ -2,6 +2,8 @@
 package cancel
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"pawl"
@@ -9,8 +11,8 @@ import (
 )
 
 type options struct {
-	finish, now bool
-	reason      string
+	finish, soon, now bool
+	reason            string
 }
 
 // New is the command.
@@ -19,10 +21,12 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "End a run; its commits stay on its branch",
-		Long: `Cancel ends a run for good. What is in progress finishes first; with --finish
-the whole iteration does, with --now it is interrupted. Commits stay on the
-branch, and uncommitted work is kept under refs/pawl/. The command returns at
-once if another process drives the run; a run that no process drives ends here.
+		Long: `Cancel ends a run for good. What may finish first is what the run's recipe says
+(cancel): with loom, the iterations in progress, with the other built-in recipes
+the calls and commands in progress. --finish, --soon and --now say it for this
+run. Commits stay on the branch, and uncommitted work is kept under refs/pawl/.
+The command returns at once if another process drives the run; a run that no
+process drives ends here.
 
 ` + cli.ExitCodes,
 		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",
@@ -34,7 +38,11 @@ once if another process drives the run; a run that no process drives ends here.
 			}
 			defer func() { _ = s.Close() }()
 			if !s.Owner {
-				return app.Said(ctx, s, info.ID, "Run %s is ending; %s. See: pawl logs -f %s", info.ID, o.how(), info.ID)
+				how, err := o.how(ctx, s, info.ID)
+				if err != nil {
+					return err
+				}
+				return app.Said(ctx, s, info.ID, "Run %s is ending; %s. See: pawl logs -f %s", info.ID, how, info.ID)
 			}
 			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{From: from, Show: cli.Silent}); err != nil {
 				return err
@@ -46,30 +54,42 @@ once if another process drives the run; a run that no process drives ends here.
 		},
 	}
 	cli.RunArgs(c, app, true)
-	c.Flags().BoolVar(&o.finish, "finish", false, "let the iteration finish first")
+	c.Flags().BoolVar(&o.finish, "finish", false, "let the iterations in progress finish first")
+	c.Flags().BoolVar(&o.soon, "soon", false, "let the calls and commands in progress finish first")
 	c.Flags().BoolVar(&o.now, "now", false, "interrupt what is in progress")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
-	c.MarkFlagsMutuallyExclusive("finish", "now")
+	c.MarkFlagsMutuallyExclusive("finish", "soon", "now")
 	return c
 }
 
-// how says what becomes of what is under way.
-func (o *options) how() string {
-	switch o.draining() {
-	case pawl.DrainFinish:
-		return "iterations in progress finish first"
-	case pawl.DrainNow:
-		return "calls and commands in progress are interrupted"
+// how says what becomes of what is in progress.
+func (o *options) how(ctx context.Context, s *cli.Session, run pawl.RunID) (string, error) {
+	running := o.draining()
+	if running == "" {
+		r, err := cli.Fold(ctx, s, run)
+		if err != nil {
+			return "", err
+		}
+		running = r.Recipe.Cancel
 	}
-	return "calls and commands in progress finish first (--now interrupts them)"
+	switch running {
+	case pawl.DrainFinish:
+		return "iterations in progress finish first (--soon and --now end them)", nil
+	case pawl.DrainNow:
+		return "calls and commands in progress are interrupted", nil
+	}
+	return "calls and commands in progress finish first (--now interrupts them)", nil
 }
 
+// draining returns what the flags say; empty = what the recipe says.
 func (o *options) draining() pawl.Draining {
 	switch {
 	case o.finish:
 		return pawl.DrainFinish
+	case o.soon:
+		return pawl.DrainBoundary
 	case o.now:
 		return pawl.DrainNow
 	}
-	return pawl.DrainBoundary
+	return ""
 }
