@@ -24,6 +24,8 @@ func (l *Loop) ratchets() bool { return l.Kind.Children == nil }
 // ratchet is what a loop keeps of its own attempts.
 type ratchet struct {
 	history  []monitor.Attempt // the latest, oldest first
+	since    int32             // the last attempt that led to a recovery; 0 = none did
+	said     int32             // the attempt after which the health was said last
 	broke    []string          // the names of the tests that the last one broke
 	best     land.Verified     // the best of all attempts
 	returned string            // why the work went back to best, for the next attempt; empty = it did not
@@ -56,7 +58,8 @@ func (s *State) ratchetAfter(l *Loop, b *pawl.IterationEnded) *ratchet {
 		at.Broke = append(at.Broke, brief.Fingerprint(name))
 	}
 	if old := l.gen.ratchet; old != nil {
-		r.history = old.history[max(0, len(old.history)-ladder.Kept+1):]
+		r.history, r.since = old.history[max(0, len(old.history)-ladder.Kept+1):], old.since
+		r.said = old.said
 	}
 	r.history = append(slices.Clone(r.history), at)
 	return r
@@ -68,8 +71,8 @@ func (s *State) recovers(l *Loop, b *pawl.IterationEnded) bool {
 	if !l.ratchets() || l.gen.Back != nil {
 		return false
 	}
-	health := monitor.Attempts(s.ratchetAfter(l, b).history).Health
-	return health != l.gen.Health && len(l.Kind.Monitor[string(health)]) > 0
+	health := s.ratchetAfter(l, b).judge().Health
+	return l.isNews(health) && len(l.Kind.Monitor[string(health)]) > 0
 }
 
 // bestAfter returns the best state of the attempts up to the iteration that ends.
@@ -111,11 +114,8 @@ func (d *draft) judgeAttempts(l *Loop) {
 // sayHealth records the monitor's verdict on the attempts, unless it is the last one again. A run
 // that is going well need not be told so.
 func (d *draft) sayHealth(l *Loop) {
-	if len(l.gen.ratchet.history) == 0 { // its recoveries begin
-		return
-	}
-	v := monitor.Attempts(l.gen.ratchet.history)
-	if v.Health == l.gen.Health || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || l.Outcome.Succeeded()) {
+	v := l.gen.ratchet.judge()
+	if !l.isNews(v.Health) || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || l.Outcome.Succeeded()) {
 		return
 	}
 	b := l.gen.Says(v, l.Iteration, l.Kind.Monitor, l.Kind.Recoveries)
@@ -129,6 +129,16 @@ func (d *draft) sayHealth(l *Loop) {
 		b.Recoveries, b.Try, b.Max = nil, 0, 0
 	}
 	d.emit(l.Ref, b)
+}
+
+// judge returns what the monitor says of the attempts.
+func (r *ratchet) judge() monitor.Verdict { return monitor.Attempts(r.history, r.since) }
+
+// isNews reports whether a health of the attempts differs from what was said last. What led to a recovery
+// is news when it comes again.
+func (l *Loop) isNews(h pawl.Health) bool {
+	r := l.gen.ratchet
+	return h != "" && (h != l.gen.Health || r != nil && r.since > 0 && r.since == r.said)
 }
 
 // canRecover reports whether a recovery can be done now: whether there is a stronger tier and the
@@ -226,8 +236,11 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.HealthJudged:
 		l.gen.JudgedAttempts(b)
+		if r := copied(l.gen.ratchet); r != nil {
+			r.said, l.gen.ratchet = int32(b.Batch), r //nolint:gosec // a number of iterations
+		}
 		if len(b.Recoveries) > 0 {
-			l.forgetAttempts("")
+			l.recovered("")
 		}
 	case *pawl.RollbackCalled:
 		o := l.toRejudge()
@@ -254,7 +267,7 @@ func (l *Loop) wentBack(b *pawl.RolledBack) {
 	if l.toRejudge() != nil && b.To != l.best().N { // it is at what a review halted
 		return
 	}
-	l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
+	l.recovered(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
 	best := &l.gen.ratchet.best
 	best.Commit, best.Base = b.Commit, l.Base
 	l.upstream.hunks, l.upstream.suspect = pawl.Hash{}, pawl.Hash{} // of a conflict that is undone
@@ -278,10 +291,10 @@ func (l *Loop) branchMoved() {
 	l.gen.ratchet, l.gen.Back = r, nil
 }
 
-// forgetAttempts clears the history of the attempts. Returned tells the next attempt that the work
-// went back; empty = it did not.
-func (l *Loop) forgetAttempts(returned string) {
+// recovered records that the attempts so far led to a recovery: what comes next is compared with them, and
+// judged by itself. Returned tells the next attempt that the work went back; empty = it did not.
+func (l *Loop) recovered(returned string) {
 	r := copied(l.gen.ratchet)
-	r.history, r.returned = nil, returned
+	r.since, r.returned = int32(l.Iteration), returned //nolint:gosec // a number of iterations
 	l.gen.ratchet = r
 }

@@ -35,7 +35,8 @@ func TestReturnedIsToldOnce(t *testing.T) {
 	s, l := &State{}, newLoop(1, &pawl.LoopKind{})
 	s.noteOwn(l, &pawl.IterationEnded{N: 1})
 	before := l.clone()
-	if l.forgetAttempts("why"); l.gen.ratchet.returned != "why" || l.gen.ratchet.history != nil || len(before.gen.ratchet.history) != 1 {
+	l.Iteration = 1
+	if l.recovered("why"); l.gen.ratchet.returned != "why" || l.gen.ratchet.since != 1 || before.gen.ratchet.since != 0 {
 		t.Errorf("got %+v, before %+v", l.gen.ratchet, before.gen.ratchet)
 	}
 	if s.noteOwn(l, &pawl.IterationEnded{N: 2}); l.gen.ratchet.returned != "" {

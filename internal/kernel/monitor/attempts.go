@@ -33,34 +33,56 @@ func (a *Attempt) batch() Batch {
 
 // Attempts judges the last attempts of a loop that does its work itself, oldest first. It looks for
 // flip-flops and regressions. It does not look for stalls, because the loop's ladder detects that
-// it is stuck.
-func Attempts(history []Attempt) Verdict {
+// it is stuck. Attempts up to the one with the number since led to a recovery: a pattern has to end in
+// attempts after that, and those before are what they are compared with. The health is empty if there is
+// nothing to say: the last attempt has none to be compared with, or falls behind and may be the only one
+// to do so.
+func Attempts(history []Attempt, since int32) Verdict {
 	all := make([]Batch, len(history))
+	fresh := 0
 	for i := range history {
 		all[i] = history[i].batch()
+		if history[i].N > since {
+			fresh++
+		}
 	}
 	h := counted(all)
-	if len(h) == 0 {
-		return verdictOf(pawl.HealthProgressing, "nothing was attempted")
+	if len(h) < 2 || fresh == 0 {
+		return Verdict{}
 	}
 	n := h[len(h)-1].N
-	if why := h.toAndFro(); why != "" {
+	if why := h.toAndFro(fresh); why != "" {
 		return verdictOf(pawl.HealthFlipFlop, why)
 	}
 	if test := h.breaksAgain(); test != 0 {
 		return verdictOf(pawl.HealthFlipFlop, fmt.Sprintf("test %x broke, was fixed and is broken again in attempt %d", test, n))
 	}
-	if test := h.staysBroken(); test != 0 {
-		return verdictOf(pawl.HealthRegressing, fmt.Sprintf("test %x passed in the best attempt and fails in attempts %s", test, h.numbers(BrokenFor)))
+	if fresh >= BrokenFor {
+		if test := h.staysBroken(); test != 0 {
+			return verdictOf(pawl.HealthRegressing, fmt.Sprintf("test %x passed in the best attempt and fails in attempts %s", test, h.numbers(BrokenFor)))
+		}
+		if why := h.fallsBehind(); why != "" {
+			return verdictOf(pawl.HealthRegressing, why)
+		}
 	}
-	if why := h.fallsBehind(); why != "" {
-		return verdictOf(pawl.HealthRegressing, why)
+	if h.isBehind() {
+		return Verdict{}
 	}
 	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither alternates nor loses what was reached", n))
 }
 
-// toAndFro returns how the attempts flip-flop, or "". Each attempt is a batch of one task.
-func (h batches) toAndFro() string {
+// isBehind reports whether the last attempt has less than an earlier one had: a test that passed in the best
+// one fails, fewer tests pass, or it is a state that was refused before.
+func (h batches) isBehind() bool {
+	last := h[len(h)-1]
+	return len(last.Broke) > 0 || slices.ContainsFunc(h[:len(h)-1], func(b *Batch) bool {
+		return b.Passing > last.Passing || last.Tree != 0 && b.Tree == last.Tree && b.Approved == 0
+	})
+}
+
+// toAndFro returns how the attempts flip-flop, or "". Each attempt is a batch of one task. Fresh is how many
+// attempts a pattern may end in.
+func (h batches) toAndFro(fresh int) string {
 	all := h.attempts(h[len(h)-1].Tasks[0].Task, len(h)-1)
 	if len(all) == 0 {
 		return "" // it passed
@@ -72,7 +94,7 @@ func (h batches) toAndFro() string {
 	}
 	n := h[len(h)-1].N
 	switch {
-	case inTurn(trees):
+	case fresh >= Turns && inTurn(trees):
 		return fmt.Sprintf("attempt %d leads back to a state that was there before, as the one before it did", n)
 	case refusedAgain(all):
 		return fmt.Sprintf("attempt %d is a state that was there before, after another one, and is refused for the same", n)

@@ -32,15 +32,53 @@ func TestHistoriesOfAttempts(t *testing.T) {
 			history = history[max(0, len(history)-Window):] // as a loop keeps them
 			lines++
 			seen[want]++
-			wrong.judge(t, Attempts(history), want, fmt.Sprintf("%s:%d: %s\n\t", file, n+1, name))
+			wrong.judge(t, accused(Attempts(history, 0)), want, fmt.Sprintf("%s:%d: %s\n\t", file, n+1, name))
 		}
 		if histories < least || len(seen) != 3 {
 			t.Errorf("%s: %d histories with the labels %v", file, histories, seen)
 		}
 		t.Logf("%s: %d histories, %d attempts: %d false, %d missed", file, histories, lines, wrong.falsely, wrong.missed)
 	}
-	if v := Attempts(nil); v.Health != pawl.HealthProgressing {
-		t.Errorf("of nothing: %+v", v)
+}
+
+// accused returns a verdict in the words of the tables: what nothing can be said of is not accused.
+func accused(v Verdict) Verdict {
+	if v.Health == "" {
+		v.Reason = "there is nothing to say"
+		v.Health = pawl.HealthProgressing
+	}
+	return v
+}
+
+// Health is said only of what was compared. After a recovery the attempts before it are compared with, but
+// a pattern has to end in attempts after it. F-89
+func TestAttemptsAfterARecovery(t *testing.T) {
+	for _, row := range []struct {
+		why   string
+		since int32
+		lines []string
+		want  pawl.Health
+	}{
+		{"nothing", 0, nil, ""},
+		{"one attempt", 0, []string{"1 t:A p:3"}, ""},
+		{"no attempt since", 2, []string{"1 t:A p:3", "2 t:B p:3"}, ""},
+		{"it has what the best had", 3, []string{"1 t:A p:9", "2 t:B p:7", "3 t:C p:7", "4 t:D p:9"}, pawl.HealthProgressing},
+		{"it is the worst of all", 3, []string{"1 t:A p:9", "2 t:B p:7", "3 t:C p:7", "4 t:D p:1"}, ""},
+		{"it is behind the best", 3, []string{"1 t:A p:9", "2 t:B p:7", "3 t:C p:7", "4 t:D p:8"}, ""},
+		{"it broke a test", 3, []string{"1 t:A p:9", "2 t:B p:7", "3 t:C p:7", "4 t:D p:9 B:login"}, ""},
+		{"two are behind the best", 3, []string{"1 t:A p:9", "2 t:B p:7", "3 t:C p:7", "4 t:D p:8", "5 t:E p:8"}, pawl.HealthRegressing},
+		{"a state seen before", 4, []string{"1 t:A", "2 t:B", "3 t:A", "4 t:B", "5 t:A"}, ""},
+		{"two states seen before", 4, []string{"1 t:A", "2 t:B", "3 t:A", "4 t:B", "5 t:A", "6 t:B"}, pawl.HealthFlipFlop},
+		{"refused again for the same", 2, []string{"1 t:A e:x", "2 t:B e:y", "3 t:A e:x"}, pawl.HealthFlipFlop},
+	} {
+		var history []Attempt
+		for _, line := range row.lines {
+			a, _ := parseAttempt(t, line+" = PROGRESSING")
+			history = append(history, a)
+		}
+		if v := Attempts(history, row.since); v.Health != row.want {
+			t.Errorf("%s: %s (%s), want %s", row.why, v.Health, v.Reason, row.want)
+		}
 	}
 }
 
@@ -52,7 +90,7 @@ func TestAttemptsThatPass(t *testing.T) {
 			history = append(history, Attempt{N: int32(n + 1), Tree: tree, Passing: -1}) //nolint:gosec // small
 		}
 		history[3].Passed = passed
-		if v := Attempts(history); (v.Health == pawl.HealthFlipFlop) == passed {
+		if v := Attempts(history, 0); (v.Health == pawl.HealthFlipFlop) == passed {
 			t.Errorf("passed is %t: %s", passed, v.Health)
 		}
 	}
