@@ -24,7 +24,7 @@ type TaskSpec struct {
 	// VerificationTier is how hard the work is looked at: 1 by checks of the
 	// harness, 2 by a second model too, 3 by several. Zero means 1.
 	VerificationTier int `json:"verification_tier,omitempty"`
-	// Critical reports that nothing is worth doing without this task.
+	// Critical reports that its failure blocks what depends on it, also where the recipe lets that go on.
 	Critical bool `json:"is_critical_path,omitempty"`
 	// MaxRetries is how often a failed attempt is made again; nil leaves it to the recipe.
 	MaxRetries *int `json:"max_retries,omitempty"`

@@ -178,9 +178,7 @@ func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
 // failureStopsOthers reports whether a task that failed keeps the other tasks of the plan from
 // starting.
 func (l *Loop) failureStopsOthers() bool {
-	return slices.ContainsFunc(l.gen.plan.Dead, func(i int) bool {
-		return l.gen.plan.Entries[i].Critical || l.Kind.Children.OnFailure == pawl.FailStop
-	})
+	return len(l.gen.plan.Dead) > 0 && l.Kind.Children.OnFailure == pawl.FailStop
 }
 
 // dropOthers drops the members of a group that were not picked, and reports whether there were any.

@@ -145,8 +145,7 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 	return fmt.Sprintf("%s--%d-%s", s.Started.WorkRef(), ref, cmp.Or(name, "task"))
 }
 
-// block blocks the tasks that can no longer run because of others that failed. After a critical
-// task failed, all tasks that have not begun are skipped.
+// block blocks the tasks that can no longer run because of others that failed.
 func (d *draft) block(l *Loop) {
 	pending := func(i int) bool { return l.gen.plan.At(i).Status == pawl.TaskPending }
 	for _, i := range slices.Clone(l.gen.plan.Dead) {
@@ -157,13 +156,10 @@ func (d *draft) block(l *Loop) {
 			}
 		}
 		l = d.s.Loop(l.Ref)
-		switch {
-		case e.Critical:
-			d.skip(l, "the critical task "+e.ID+" failed")
-		case l.Kind.Children.OnFailure == pawl.FailStop:
+		if l.Kind.Children.OnFailure == pawl.FailStop {
 			d.skip(l, "the task "+e.ID+" failed")
+			l = d.s.Loop(l.Ref)
 		}
-		l = d.s.Loop(l.Ref)
 	}
 	if len(l.gen.plan.Dead) > 0 {
 		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.gen.plan.Entries[l.gen.plan.Dead[0]].ID})

@@ -78,9 +78,6 @@ func (l *Loop) judgeList() (why string) {
 // progress: no task starts before it is done.
 func (d *draft) replan(l *Loop) bool {
 	p := l.gen.plan
-	if id := p.Critical(); id != "" && p.Calling != "" && p.Calling != pawl.ReplanUser {
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: no new plan is made", id)})
-	}
 	if p.Calling == "" && !d.callReplan(l) {
 		return l.person.question != nil
 	}

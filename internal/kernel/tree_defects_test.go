@@ -99,16 +99,6 @@ func TestCancelFinishWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// What was left out because a critical task failed is never worked on again.
-func TestSkippedComesBackOnResume(t *testing.T) {
-	r := tell(t)
-	r.do("run recipe=loom gates=tests every=0\nlist: one critical retries=0, two, three after one\ntask one tests: fail X x1")
-	out := r.do("resume")
-	if n := r.s.w.state.Loop(1).gen.plan.Count[pawl.TaskSkipped]; n > 0 {
-		t.Errorf("%d tasks are skipped after a resume in which nothing failed:\n%s", n, out)
-	}
-}
-
 // Two rebases in a row that both conflict: the paths of the first are forgotten.
 func TestTwoRebases(t *testing.T) {
 	r := tell(t)

@@ -21,6 +21,12 @@ func playList(t *testing.T, name string, change func(*pawl.Settings), lines ...s
 	if err != nil {
 		t.Fatal(err)
 	}
+	return playListOf(t, r, change, lines...)
+}
+
+// playListOf is playList with a recipe of its own.
+func playListOf(t *testing.T, r pawl.Recipe, change func(*pawl.Settings), lines ...string) *world {
+	t.Helper()
 	w := newWorld(t)
 	s := &script{w: w}
 	w.happens = s.happens
@@ -46,6 +52,11 @@ func playList(t *testing.T, name string, change func(*pawl.Settings), lines ...s
 // lists are runs with much in them, for what holds in all.
 func lists(t *testing.T) map[string]*world {
 	parallel := func(set *pawl.Settings) { set.Parallel = 3 }
+	stopping, err := recipe.Load("pandora")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopping.Kinds[0].Children.OnFailure = pawl.FailStop
 	out := map[string]*world{
 		"pandora": playList(t, "pandora", nil, "list: one, two after one, three, four after three, five after four",
 			"task three validation: submits decision=fail", "learn: submits learning=tabs", "task one validation: submits decision=revise x1"),
@@ -53,7 +64,8 @@ func lists(t *testing.T) map[string]*world {
 		"loom": playList(t, "loom", nil, "list: one, two retries=1, three after two, four verify=3, five verify=2", "list again: one, two, three, four verify=3, five verify=2",
 			"task two tests: fail TestA x2", "task one executor turn 1: calls read write", "task four extract: submits discovery=news"),
 		"loom, side by side": playList(t, "loom", parallel, "list: one, two, three, four critical retries=0 after one, five after four, six after three, seven after six",
-			"task four tests: fail TestA", "task two merge: conflict 1 x1", "task two rebase: conflict 1 x1"),
+			"list again: one, two, three, six after three, seven after six", "task four tests: fail TestA", "task two merge: conflict 1 x1", "task two rebase: conflict 1 x1"),
+		"pandora, stopped": playListOf(t, stopping, nil, "list: one, two, three", "task one validation: submits decision=fail"),
 		"loom, halted": playList(t, "loom", func(set *pawl.Settings) { set.Limits.Tokens = 9000 }, "list: one, two, three"),
 	}
 	for name, w := range out {

@@ -55,8 +55,8 @@ type TaskRow struct {
 	Tier      string   `json:"tier,omitempty"`
 	Priority  int      `json:"priority,omitempty"`
 	DependsOn []string `json:"depends_on"`
-	// Critical reports a task that nothing is worth doing without; OnPath one that
-	// is on the longest chain of what is left.
+	// Critical reports a task whose failure blocks what depends on it; OnPath one that is on the
+	// longest chain of what is left.
 	Critical bool `json:"is_critical_path"`
 	OnPath   bool `json:"on_critical_path"`
 	Calls    int  `json:"calls"`
@@ -314,7 +314,7 @@ func (l *TaskList) notes(t *text) {
 		t.line("  * the longest chain of what is left: %s", strings.Join(l.Path, " → "))
 	}
 	if critical {
-		t.line("  ! critical: without it, nothing else is worth doing")
+		t.line("  ! critical: if it fails, what depends on it is blocked")
 	}
 	if len(why) > 0 {
 		t.line("")

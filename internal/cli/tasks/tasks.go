@@ -27,8 +27,8 @@ task.
 
 With RUN it lists the tasks of the run's plan: where each stands, what it waits
 for or is blocked by, how often it was tried, on which tier, and what it has
-cost. A * marks the longest chain of what is left, a ! a task without which the
-others are worth nothing. Why tasks failed, open questions, and what the tasks
+cost. A * marks the longest chain of what is left, a ! a task whose failure
+blocks what depends on it. Why tasks failed, open questions, and what the tasks
 have told each other follow.
 
 With --json the list of tasks is a list of objects: id, title, status, run (the

@@ -258,16 +258,6 @@ func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	return n
 }
 
-// Critical returns the id of a critical task in Dead, or "".
-func (p *Plan) Critical() string {
-	for _, i := range p.Dead {
-		if p.Entries[i].Critical {
-			return p.Entries[i].ID
-		}
-	}
-	return ""
-}
-
 // Drops returns the id of a task that has passed and is missing in g, or "".
 func (p *Plan) Drops(g *Graph) string {
 	there := make(map[string]bool, len(g.Entries)) // looked up, never ranged over
