@@ -171,7 +171,8 @@ func (b *GateJudged) Answers() Seq { return b.Effect }
 // GatesReused says that the candidate's tree is the one judged before, so that
 // verdicts of that iteration stand.
 type GatesReused struct {
-	From int `json:"from"` // the iteration
+	// From is the iteration; the present one if it was sent back and came with the same tree again.
+	From int `json:"from"`
 	// Gates are those whose verdicts stand. In logs of before they were named it is empty, and all
 	// verdicts stand that gates and reviews had reached in full.
 	Gates []string `json:"gates,omitempty"`

@@ -200,6 +200,10 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 }
 
 func (l *Loop) applyGatesReused(b *pawl.GatesReused) {
+	if b.From == l.Iteration && l.cand != nil && len(l.iter.judged.results) > 0 {
+		l.cand.Results = slices.DeleteFunc(slices.Clone(l.iter.judged.results), func(r *pawl.GateJudged) bool { return !slices.Contains(b.Gates, r.Gate) })
+		return
+	}
 	a := l.lastAttempt()
 	if a == nil || a.N != b.From || l.cand == nil {
 		return
@@ -220,6 +224,12 @@ func reusableVerdicts(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(results), func(r *pawl.GateJudged) bool {
 		return r.Partial || r.Judge != pawl.JudgeGate
 	})
+}
+
+// byCommands returns the verdicts that hold for another attempt with the same tree, whatever is said of what
+// the agent did: those of command gates.
+func byCommands(results []*pawl.GateJudged) []*pawl.GateJudged {
+	return slices.DeleteFunc(reusableVerdicts(results), func(r *pawl.GateJudged) bool { return r.Kind == "" })
 }
 
 // lineSize returns how many bytes of an objection to an iteration are kept. It is more

@@ -109,9 +109,18 @@ func (l *Loop) inBatches() bool {
 	return l.gen.planned && l.gen.plan != nil && l.Kind.Children.Groups()
 }
 
-// reuse keeps verdicts of the last attempt if the candidate has the same tree.
+// reuse keeps verdicts of the last attempt if the candidate has the same tree, or those of command gates
+// on what this iteration was sent back with.
 func (d *draft) reuse(l *Loop) {
 	if l.cand.IsJudged() || l.cand.Second != nil || len(l.sessions) > 0 || l.Kind.Children != nil {
+		return
+	}
+	if j := &l.iter.judged; j.tree != "" && j.tree == l.cand.Tree && len(j.results) > 0 && l.iter.stepFailed == "" {
+		b := &pawl.GatesReused{From: l.Iteration}
+		for _, r := range j.results {
+			b.Gates = append(b.Gates, r.Gate)
+		}
+		d.emit(l.Ref, b)
 		return
 	}
 	if a := l.sameTree(); a != nil {

@@ -141,9 +141,16 @@ type Iteration struct {
 	blocked              *blocker           // what blocks its task; nil = nothing
 	routes               []route            // how often it was sent back, by step
 	objections           []*pawl.GateJudged // the verdicts that sent it back last
+	judged               sentBack           // what command gates said of the candidate that was sent back last
 	salvaged             pawl.Hash          // the diff of what a lost turn of a coding agent had written; zero = none was lost
 
 	spentAt budget.Purse // what the loop had spent when the iteration began
+}
+
+// sentBack is a tree and what command gates said of it. The zero value is none.
+type sentBack struct {
+	tree    pawl.TreeHash
+	results []*pawl.GateJudged
 }
 
 // slot is a loop's place in its parent's plan.

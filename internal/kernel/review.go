@@ -181,7 +181,10 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if b.Step < 0 || b.Step >= l.flow.Main {
 		return fmt.Errorf("there is no step %d", b.Step)
 	}
-	l.iter.objections = nil
+	l.iter.objections, l.iter.judged = nil, sentBack{}
+	if l.cand != nil && l.iter.stepFailed == "" {
+		l.iter.judged = sentBack{l.cand.Tree, byCommands(l.verdicts())}
+	}
 	for _, r := range l.verdicts() {
 		if !verdict.Passes(r.Verdict) {
 			l.iter.objections = append(l.iter.objections, r)

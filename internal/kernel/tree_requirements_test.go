@@ -66,7 +66,7 @@ func lists(t *testing.T) map[string]*world {
 		"loom, side by side": playList(t, "loom", parallel, "list: one, two, three, four critical retries=0 after one, five after four, six after three, seven after six",
 			"list again: one, two, three, six after three, seven after six", "task four tests: fail TestA", "task two merge: conflict 1 x1", "task two rebase: conflict 1 x1"),
 		"pandora, stopped": playListOf(t, stopping, nil, "list: one, two, three", "task one validation: submits decision=fail"),
-		"loom, halted": playList(t, "loom", func(set *pawl.Settings) { set.Limits.Tokens = 9000 }, "list: one, two, three"),
+		"loom, halted":     playList(t, "loom", func(set *pawl.Settings) { set.Limits.Tokens = 9000 }, "list: one, two, three"),
 	}
 	for name, w := range out {
 		if w.state.Status != pawl.StatusEnded {

@@ -265,13 +265,16 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 		}
 	case *pawl.GatesReused:
 		if from := l.iteration(b.From); it != nil && from != nil {
+			gates := from.Gates
 			it.Gates, it.second = nil, b.Anew
-			for _, g := range from.Gates {
+			for _, g := range gates {
 				if !g.stands() || len(b.Gates)+len(b.Anew) > 0 && !slices.Contains(b.Gates, g.Gate) {
 					continue
 				}
 				kept := *g
-				kept.From = cmp.Or(g.From, b.From)
+				if from != it {
+					kept.From = cmp.Or(g.From, b.From)
+				}
 				it.Gates = append(it.Gates, &kept)
 			}
 		}
