@@ -359,6 +359,8 @@ type Children struct {
 	Checkpoint    bool   `json:"checkpoint,omitempty"`
 	// Monitor says which recoveries each health but PROGRESSING leads to, in order.
 	Monitor map[string][]string `json:"monitor,omitempty"`
+	// MonitorRules are the rules by which the monitor judges groups; zero means [RulesTuned].
+	MonitorRules MonitorRules `json:"monitor_rules,omitempty"`
 	// Recoveries is how often one health may lead to them before a person is asked,
 	// counted since the last good checkpoint; zero means [DefaultRecoveries].
 	Recoveries int     `json:"recoveries,omitempty"`
@@ -382,6 +384,15 @@ const (
 	LandApproved Landing = "approved" // those that pass; the zero Landing means this too
 	LandAll      Landing = "all"      // all of them or none
 	LandBest     Landing = "best"     // one of them, which the judge picks; the others are dropped
+)
+
+// MonitorRules are rules of the monitor where they differ.
+type MonitorRules string
+
+// The rules. Docs: decision 010.
+const (
+	RulesTuned MonitorRules = ""     // a falling pass rate counts if nothing else speaks for the work
+	RulesSeed  MonitorRules = "seed" // a pass rate that falls twice in a row always counts
 )
 
 // OnFailure says what follows when a child fails for good. The zero OnFailure means [FailBlock].

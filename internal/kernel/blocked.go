@@ -66,7 +66,7 @@ func (d *draft) tellBlocked(p, l *Loop) {
 		return
 	}
 	v := monitor.Judge(append(slices.Clone(p.gen.History), monitor.Batch{N: p.gen.batches, Attempted: 1, Passing: -1,
-		Tasks: []monitor.Task{{Task: l.slot.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.iter.blocked.what}}}))
+		Tasks: []monitor.Task{{Task: l.slot.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.iter.blocked.what}}}), p.Kind.Children.MonitorRules)
 	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.batches, Health: v.Health, Reason: brief.Cut(p.gen.InNames(v.Reason, p.gen.plan.Entries), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 

@@ -11,7 +11,7 @@ import (
 // judgeHealth judges how the batches develop, and what follows. The same health leads to its
 // recoveries a limited number of times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
-	b := l.gen.Verdict(l.gen.batches, l.Kind.Children.Monitor, l.Kind.Children.Recoveries)
+	b := l.gen.Verdict(l.gen.batches, l.Kind.Children)
 	b.Reason = brief.Cut(l.gen.InNames(b.Reason, l.gen.plan.Entries), 300)
 	if b.Try > b.Max {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name + "/" + string(b.Health), Limit: pawl.LimitRecoveries, Max: int64(b.Max), Value: int64(b.Try)})

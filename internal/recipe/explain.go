@@ -310,6 +310,9 @@ func (e *explainer) children(k *pawl.LoopKind) {
 			e.line(2, "%s: %s", status, strings.Join(to, ", then "))
 		}
 	}
+	if c.MonitorRules == pawl.RulesSeed {
+		e.line(2, "a pass rate that falls twice in a row is REGRESSING, whatever speaks for the work")
+	}
 	if len(c.Monitor) > 0 {
 		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, pawl.DefaultRecoveries), "recovery", "recoveries"))
 	}

@@ -40,7 +40,7 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_gates", "What judges the work when all children have ended."), "gate", &k.FinalGates, readStage)
 	strictyaml.List(m.Key("final_steps", "The last steps, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
-	readMonitor(m.Key("monitor", "For a kind without children: what follows if its attempts are FLIP-FLOPPING or REGRESSING. By default this is reported, and nothing follows."), &k.Monitor, ownHealth, ownRecoveries)
+	readMonitor(m.Key("monitor", "For a kind without children: what follows if its attempts are FLIP-FLOPPING or REGRESSING. By default this is reported, and nothing follows."), &k.Monitor, ownHealth, ownRecoveries, nil)
 	m.Key("recoveries", "How often one health of the attempts may lead there; by default 2.").Int(&k.Recoveries, 1, 10)
 	m.Key("iterations", "The limit on iterations; by default the kind has none of its own.").Int(&k.Iterations, 1, 1000)
 	m.Key("priority", "The starting score of a loop of this kind if children are ordered by score; by default 0.").Int(&k.Priority, 0, maxPriority)
@@ -260,7 +260,9 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	strictyaml.List(m.Key("after_batch", "Steps after each group, in the parent."), "step", &c.AfterBatch, readStep)
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
 	m.Key("checkpoint", "Whether each group leaves a checkpoint, a state that the run can go back to.").Bool(&c.Checkpoint)
-	readMonitor(m.Key("monitor", "What each health of the groups except PROGRESSING leads to. By default there is no monitor."), &c.Monitor, health, recoveries)
+	readMonitor(m.Key("monitor", "What each health of the groups except PROGRESSING leads to. By default there is no monitor."), &c.Monitor, health, recoveries, func(m *strictyaml.Map) {
+		m.Key("rules", "`seed`: a pass rate that falls twice in a row is REGRESSING, whatever speaks for the work. By default it is not if the branch gains tests or what was sent back comes nearer.").Word((*string)(&c.MonitorRules), monitorRules...)
+	})
 	m.Key("recoveries", "How often one health may lead there before a person is asked, counted since the last good checkpoint; by default 2.").Int(&c.Recoveries, 1, 10)
 	strictyaml.Sub(m.Key("replan", "When the list is made again."), "replan", &c.Replan, func(m *strictyaml.Map, r *pawl.Replan) {
 		m.Key("on", "What causes it; an empty list if only a monitor or a ladder does.").Words(&r.On, "failure", "discovery")
@@ -272,8 +274,8 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	})
 }
 
-// readMonitor reads what each health leads to.
-func readMonitor(f *strictyaml.Field, v *map[string][]string, health, recoveries []string) {
+// readMonitor reads what each health leads to, and what else there is; more may be nil.
+func readMonitor(f *strictyaml.Field, v *map[string][]string, health, recoveries []string, more func(*strictyaml.Map)) {
 	f.Map(func(m *strictyaml.Map) {
 		for _, status := range health {
 			var to []string
@@ -284,6 +286,9 @@ func readMonitor(f *strictyaml.Field, v *map[string][]string, health, recoveries
 				}
 				(*v)[status] = to
 			}
+		}
+		if more != nil {
+			more(m)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func TestCoherence(t *testing.T) {
 			Judge:       &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch", Unfilled: pawl.UnfilledAsk}, // V-38 V-42
 			AfterBatch:  []pawl.Step{record},
 			Monitor: map[string][]string{"STALLED": {"gather", "revise"}, "REGRESSING": {"rollback"}, // V-40 V-41
-				"FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}, Recoveries: 2, // V-53
+				"FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}, MonitorRules: pawl.RulesSeed, Recoveries: 2, // V-53 V-B06 F-75
 			Replan: &pawl.Replan{On: []string{}, MaxVersions: 4, Prompt: "replan.md"}, OnFailure: "block"},
 		FinalGates: []pawl.Stage{{Name: "commands", Commands: []string{"*"}, Timeout: 120 * time.Second}},
 		FinalSteps: []pawl.Step{{Name: "report", Role: "reporter", Prompt: "report.md", Tier: 3, Tools: reading, Output: "report", Required: true, Memory: all(4000)}}, // V-78

@@ -125,6 +125,13 @@ func (c *kindChecker) monitor(path string, ch *pawl.Children) {
 		missing[string(pawl.RecoverRollback)] = "there is nothing to go back to: checkpoint is not true"
 	}
 	c.leads(path, ch.Monitor, ch.Recoveries, health, recoveries, missing)
+	switch {
+	case ch.MonitorRules == pawl.RulesTuned:
+	case len(ch.Monitor) == 0:
+		c.bad(path+".monitor.rules", "they lead to nothing: say what follows from a health")
+	default:
+		c.known(path+".monitor.rules", "rules", string(ch.MonitorRules), monitorRules)
+	}
 }
 
 // ownMonitor is [kindChecker.monitor] for the attempts of a kind without children.

@@ -69,9 +69,10 @@ var (
 	ownHealth     = []string{"REGRESSING", "FLIP-FLOPPING"}
 	ownRecoveries = []string{string(pawl.RecoverRollback), string(pawl.RecoverEscalate)}
 
-	drains    = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
-	approvals = []string{"human", "auto", "manual", "confidence_threshold"}
-	gateKinds = []string{"tests", "types", "lint", "security", "format"}
+	monitorRules = []string{string(pawl.RulesSeed)}
+	drains       = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
+	approvals    = []string{"human", "auto", "manual", "confidence_threshold"}
+	gateKinds    = []string{"tests", "types", "lint", "security", "format"}
 )
 
 // Bounds of trees.

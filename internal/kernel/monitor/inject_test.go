@@ -68,7 +68,7 @@ func found(k sickness, seed uint64) bool {
 		b := s.background()
 		k.step(s, &b, step)
 		h = append(h, b)
-		v := Judge(recent(h, len(h)-1))
+		v := tuned(recent(h, len(h)-1))
 		if step >= k.complete && slices.Index(healths(), v.Health) <= slices.Index(healths(), k.want) {
 			return true
 		}

@@ -9,11 +9,11 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Judge judges how the batches of a loop develop, oldest first, as of the last one. Batches that
+// Judge judges how the batches of a loop develop by rules, oldest first, as of the last one. Batches that
 // attempted nothing do not count, nor does anything before a person dealt with a blocked task. Of
 // the rest, the last [Window] count. Every pattern has to end in the last batch, so that a fault
 // that is over is not reported.
-func Judge(history []Batch) Verdict {
+func Judge(history []Batch, rules pawl.MonitorRules) Verdict {
 	if len(history) == 0 {
 		return Verdict{pawl.HealthProgressing, "no batch has ended"}
 	}
@@ -28,7 +28,7 @@ func Judge(history []Batch) Verdict {
 	if why := h.flipFlops(); why != "" {
 		return verdictOf(pawl.HealthFlipFlop, why)
 	}
-	if why := h.regresses(); why != "" {
+	if why := h.regresses(rules); why != "" {
 		return verdictOf(pawl.HealthRegressing, why)
 	}
 	if why := h.stalls(); why != "" {

@@ -14,20 +14,20 @@ import (
 
 // V-44: nothing has happened, so nothing is wrong.
 func TestNoBatch(t *testing.T) {
-	if v := Judge(nil); v.Health != pawl.HealthProgressing || v.Reason == "" {
+	if v := tuned(nil); v.Health != pawl.HealthProgressing || v.Reason == "" {
 		t.Errorf("%+v", v)
 	}
 }
 
 // V-46, V-B09: what is needed is told, however much it is, also in the first batch.
 func TestBlockedTellsWhatIsNeeded(t *testing.T) {
-	v := Judge([]Batch{{N: 1, Tasks: []Task{
+	v := tuned([]Batch{{N: 1, Tasks: []Task{
 		{Task: 0, Result: Approved}, {Task: 1, Result: Blocked, Blocker: "the staging key"}, {Task: 4, Result: Blocked}}}})
 	if want := "blocked in batch 1: task 2 needs the staging key; task 5"; v.Health != pawl.HealthBlocked || v.Reason != want {
 		t.Errorf("%+v, want %q", v, want)
 	}
 	for _, long := range []string{strings.Repeat("ä", 400) + "\xff", "a" + strings.Repeat("ä", 400)} {
-		v := Judge([]Batch{{N: 1, Tasks: []Task{{Result: Blocked, Blocker: long}}}})
+		v := tuned([]Batch{{N: 1, Tasks: []Task{{Result: Blocked, Blocker: long}}}})
 		if len(v.Reason) > ReasonMax || !utf8.ValidString(v.Reason) {
 			t.Errorf("%d bytes: %q", len(v.Reason), v.Reason)
 		}
@@ -52,7 +52,7 @@ func TestReasonsNameTheirEvidence(t *testing.T) {
 	} {
 		all := parse(t, "testdata/tune.txt")
 		i := slices.IndexFunc(all, func(h history) bool { return h.name == name })
-		if v := Judge(all[i].batches); v.Reason != want {
+		if v := tuned(all[i].batches); v.Reason != want {
 			t.Errorf("%s: %q, want %q", name, v.Reason, want)
 		}
 	}
@@ -65,12 +65,12 @@ func TestWindow(t *testing.T) {
 		h = append(h, Batch{N: n, Attempted: 1, Approved: 1, Passing: -1, Tree: uint64(n), Hunks: []uint64{uint64(100 * n), uint64(100*n + 1)}})
 	}
 	h[10].Hunks, h[11].Hunks = []uint64{8, 7}, []uint64{7, 8}
-	if v := Judge(h); v.Health != pawl.HealthProgressing {
+	if v := tuned(h); v.Health != pawl.HealthProgressing {
 		t.Errorf("a change made %d batches ago: %+v", len(h)-1, v)
 	}
 	waiting := Batch{Tasks: []Task{{Result: Waiting}}}
 	h = append(append(h[:1:1], slices.Repeat([]Batch{waiting}, Window)...), h[10:]...)
-	if v := Judge(h); v.Health != pawl.HealthFlipFlop {
+	if v := tuned(h); v.Health != pawl.HealthFlipFlop {
 		t.Errorf("a change made two batches ago, with waiting between: %+v", v)
 	}
 }
@@ -99,7 +99,7 @@ func TestDrops(t *testing.T) {
 			b.Approved, b.Attempted = number(approved), number(attempted)
 			h = append(h, b)
 		}
-		if v := Judge(h); v.Health != c.want {
+		if v := tuned(h); v.Health != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.rates, v.Health, v.Reason, c.want)
 		}
 	}
@@ -113,12 +113,12 @@ func FuzzJudge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
 		shown, kept := wild(seed, int(size%16)), wild(seed, int(size%16))
-		v := Judge(shown)
+		v := tuned(shown)
 		checkReason(t, v)
 		if !slices.Contains(healths(), v.Health) {
 			t.Errorf("health %q", v.Health)
 		}
-		if again := Judge(slices.Clone(shown)); again != v {
+		if again := tuned(slices.Clone(shown)); again != v {
 			t.Errorf("%+v, then %+v", v, again)
 		}
 		if !reflect.DeepEqual(shown, kept) {
@@ -130,8 +130,8 @@ func FuzzJudge(f *testing.F) {
 func TestWildHistories(t *testing.T) {
 	for seed := range uint64(20_000) {
 		shown := wild(seed, int(seed%16))
-		v := Judge(shown)
-		if checkReason(t, v); Judge(shown) != v || !reflect.DeepEqual(shown, wild(seed, int(seed%16))) {
+		v := tuned(shown)
+		if checkReason(t, v); tuned(shown) != v || !reflect.DeepEqual(shown, wild(seed, int(seed%16))) {
 			t.Fatalf("seed %d: not the same again", seed)
 		}
 	}
@@ -173,11 +173,11 @@ func BenchmarkJudge(b *testing.B) {
 			h = append(h, next)
 		}
 	}
-	if v := Judge(h); v.Health != pawl.HealthProgressing {
+	if v := tuned(h); v.Health != pawl.HealthProgressing {
 		b.Fatalf("%+v", v)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Judge(h)
+		tuned(h)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Verdict judges the history after a batch and returns the verdict with the recoveries that the
-// recipe has for its health. A person is asked instead if that health has already led to them as
-// often as most since the last good checkpoint, or if they include a rollback and there is no good
-// checkpoint. A most of 0 means [pawl.DefaultRecoveries].
-func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
-	b := c.Says(Judge(c.History), batch, recoveries, most)
+// Verdict judges the history after a batch by the rules of the recipe and returns the verdict with the
+// recoveries that it has for its health. A person is asked instead if that health has already led to them as
+// often as it says since the last good checkpoint, or if they include a rollback and there is no good
+// checkpoint.
+func (c *Course) Verdict(batch int, of *pawl.Children) *pawl.HealthJudged {
+	b := c.Says(Judge(c.History, of.MonitorRules), batch, of.Monitor, of.Recoveries)
 	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.LastGood() == nil
 	if b.Try > b.Max || noWay {
 		b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
@@ -25,7 +25,7 @@ func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *p
 }
 
 // Says returns a verdict with the recoveries that the recipe has for its health, however often they
-// were tried.
+// were tried. A most of 0 means [pawl.DefaultRecoveries].
 func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
 	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason}
 	if v.Health == pawl.HealthProgressing {

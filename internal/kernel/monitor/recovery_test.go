@@ -44,14 +44,14 @@ func TestVerdictLeadsTo(t *testing.T) {
 		{"the recipe says nothing", nil, nil, 0, false, nil, 1, 2},
 	} {
 		c := Course{History: stuck, Health: pawl.HealthStalled, Recoveries: row.tried, Checkpoints: []pawl.Checkpoint{{N: 1, Good: row.good}}}
-		got := c.Verdict(7, map[string][]string{"BLOCKED": row.to}, row.most)
-		want := &pawl.HealthJudged{Batch: 7, Health: pawl.HealthBlocked, Reason: Judge(stuck).Reason, Recoveries: row.want, Try: row.try, Max: row.max}
+		got := c.Verdict(7, &pawl.Children{Monitor: map[string][]string{"BLOCKED": row.to}, Recoveries: row.most})
+		want := &pawl.HealthJudged{Batch: 7, Health: pawl.HealthBlocked, Reason: tuned(stuck).Reason, Recoveries: row.want, Try: row.try, Max: row.max}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", row.name, diff)
 		}
 	}
 	c := Course{History: []Batch{{N: 1, Attempted: 1, Approved: 1}}, Recoveries: []Recoveries{{pawl.HealthProgressing, 9}}}
-	if got := c.Verdict(1, map[string][]string{"PROGRESSING": both}, 0); got.Recoveries != nil || got.Try != 0 || got.Max != 0 {
+	if got := c.Verdict(1, &pawl.Children{Monitor: map[string][]string{"PROGRESSING": both}}); got.Recoveries != nil || got.Try != 0 || got.Max != 0 {
 		t.Errorf("progress leads to %+v", got)
 	}
 }

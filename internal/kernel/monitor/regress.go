@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"pawl"
 )
 
 // regresses returns what was reached and is lost, or "".
-func (h batches) regresses() string {
+func (h batches) regresses(rules pawl.MonitorRules) string {
 	if test := h.staysBroken(); test != 0 {
 		return fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches %s", test, h.numbers(BrokenFor))
 	}
-	return h.rateFalls()
+	return h.rateFalls(rules)
 }
 
 // staysBroken returns a verified test that each of the last [BrokenFor] batches left failing, or 0.
@@ -42,17 +44,22 @@ func (h batches) flaky(test uint64) bool {
 // is too small for a rate ends the row. A fall does not count if the branch gained tests in the
 // last batch. Tasks that come up later may just be harder, so it counts only if, of what had been
 // sent back meanwhile, more than twice as much was tried in vain as came nearer. If no tests are
-// counted, it is enough that nothing came nearer.
-func (h batches) rateFalls() string {
+// counted, it is enough that nothing came nearer. By the rules of the seed every fall of the rate
+// counts, whatever the size of the batches (V-47, V-B06).
+func (h batches) rateFalls(rules pawl.MonitorRules) string {
 	last := len(h) - 1
-	if last < Drops || h.gains(last, Nearer) {
+	least, tuned := RateOf, rules != pawl.RulesSeed
+	if !tuned {
+		least = 1
+	}
+	if last < Drops || tuned && h.gains(last, Nearer) {
 		return ""
 	}
 	in := h[last-Drops:]
 	var rates []string
 	moved, vain := 0, 0
 	for i, b := range in {
-		if b.Attempted < RateOf || i > 0 && b.Approved*in[i-1].Attempted >= in[i-1].Approved*b.Attempted {
+		if b.Attempted < least || i > 0 && b.Approved*in[i-1].Attempted >= in[i-1].Approved*b.Attempted {
 			return ""
 		}
 		rates = append(rates, fmt.Sprintf("%d of %d", b.Approved, b.Attempted))
@@ -61,7 +68,7 @@ func (h batches) rateFalls() string {
 			moved, vain = moved+m, vain+v
 		}
 	}
-	if 2*moved >= max(vain, 1) || vain == 0 && h[last].Passing > 0 {
+	if tuned && (2*moved >= max(vain, 1) || vain == 0 && h[last].Passing > 0) {
 		return ""
 	}
 	return fmt.Sprintf("fewer are approved in each of the batches %s: %s", in.numbers(len(in)), strings.Join(rates, ", "))

@@ -35,7 +35,7 @@ func TestHistories(t *testing.T) {
 			for _, h := range all {
 				for i, want := range h.labels {
 					judged++
-					wrong.judge(t, Judge(h.batches[:i+1]), want, fmt.Sprintf("%s (%s)\n\tafter batch %d: ", h.name, h.story, h.batches[i].N))
+					wrong.judge(t, tuned(h.batches[:i+1]), want, fmt.Sprintf("%s (%s)\n\tafter batch %d: ", h.name, h.story, h.batches[i].N))
 				}
 			}
 			t.Logf("%s: %d histories, %d verdicts: %d false stops, %d missed", c.file, len(all), judged, wrong.falsely, wrong.missed)
