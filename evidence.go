@@ -35,7 +35,7 @@ const (
 	ClassSupport    PathClass = "support"    // what tests need: set-up files, helpers, fixtures, golden files, snapshots
 	ClassGateInput  PathClass = "gate_input" // what a gate runs or reads as its configuration
 	ClassVendored   PathClass = "vendored"   // copies of other projects
-	ClassPolicy     PathClass = "policy"     // configuration of CI, editors, hooks and agents, such as .github
+	ClassPolicy     PathClass = "policy"     // what acts elsewhere than in the gates: CI, editors, hooks, installs, images, shells and agents, such as .github
 	ClassDependency PathClass = "dependency" // manifests and lock files
 	ClassDocs       PathClass = "docs"       // documentation, which no gate looks at
 )
@@ -72,7 +72,7 @@ const (
 	FindSetUp           FindingKind = "set_up"           // a new or changed TestMain, conftest or set-up file
 	FindUnlisted        FindingKind = "unlisted"         // the reported tests are not those that the runner lists
 	FindVendored        FindingKind = "vendored"         // a vendored file is not the one that the lock describes
-	FindPolicy          FindingKind = "policy"           // configuration of CI, editors, hooks or agents changed, or a symlink leaves the tree
+	FindPolicy          FindingKind = "policy"           // what acts elsewhere than in the gates changed, or a symlink leaves the tree
 	FindSecret          FindingKind = "secret"           // the candidate holds a secret
 	FindFlaky           FindingKind = "flaky"            // a test that the candidate added or changed passes and fails by chance
 )

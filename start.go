@@ -80,7 +80,7 @@ type StartFlags struct {
 	Evidence          *string   `json:"evidence,omitempty" key:"evidence.mode" word:"MODE" doc:"who answers for changes of what gates look at: a MODE strict (you), review (the reviewer) or off"`
 	HeldOut           *string   `json:"held_out,omitempty" word:"DIR" doc:"judge the result by the checks in DIR too, which the agent never sees: DIR/*.sh with DIR/overlay, or a Harbor task"`
 	HeldOutFeedback   *string   `json:"held_out_feedback,omitempty" word:"WHAT" doc:"WHAT the agent reads about held-out checks that fail: none (only that they do), names (which, by default) or full (their output too)"`
-	AllowPath         []string  `json:"allow_path,omitempty" word:"PATH" doc:"let the work change this PATH, although it configures CI, editors, hooks or agents, such as .github; may be repeated"`
+	AllowPath         []string  `json:"allow_path,omitempty" word:"PATH" doc:"let the work change this PATH, although it acts elsewhere than in the gates (CI, editors, hooks, installs, images, shells, agents), such as .github; may be repeated"`
 }
 
 // Quantity is an amount as people write it, such as 2.50, 90m or 4GiB. In JSON it may be a number, too.

@@ -229,6 +229,9 @@ func (s *Survey) readTests() {
 func (s *Survey) policy() {
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
+		if text := s.actsElsewhere(f); text != "" && !s.isInSettings(f.Path) {
+			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: text, Detail: diff(f)})
+		}
 		switch {
 		case f.New.Kind == pawl.FileSymlink && leaves(f.Path, string(f.New.Data)):
 			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: fmt.Sprintf("it is a symlink to %s, which is outside of the repository", f.New.Data), Detail: string(f.New.Data)})
@@ -236,7 +239,7 @@ func (s *Survey) policy() {
 		case s.isAllowed(f.Path):
 			s.remark("%s, a policy path, %s: the goal or allow_paths names it", f.Path, became(f))
 		default:
-			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it configures CI, editors, hooks or agents, and the goal does not name it", Detail: diff(f)})
+			s.raise(pawl.Finding{Kind: pawl.FindPolicy, Path: f.Path, Text: "it acts elsewhere than in the gates (CI, editors, hooks, installs, images, shells, agents), and the goal does not name it", Detail: diff(f)})
 		}
 	}
 }
@@ -275,19 +278,25 @@ var policyWords = []struct {
 	{".vscode/", []string{"vs code", "vscode"}},
 	{".envrc", []string{"direnv"}},
 	{".github/dependabot.yml", []string{"dependabot"}},
+	{"Dockerfile", []string{"docker image", "container image", "dockerize", "dockerise", "dockerized", "containerize", "containerise"}},
+	{"docker-compose.yml", []string{"docker compose", "docker-compose", "compose file"}},
+	{"docker-compose.yaml", []string{"docker compose", "docker-compose", "compose file"}},
+	{"compose.yml", []string{"docker compose", "docker-compose", "compose file"}},
+	{"compose.yaml", []string{"docker compose", "docker-compose", "compose file"}},
+	{".env", []string{"env file", "dotenv"}},
+	{"AGENTS.md", []string{"agents file", "instructions for agents", "agent instructions"}},
+	{"CLAUDE.md", []string{"instructions for agents", "agent instructions"}},
 }
 
 // isAllowed reports whether the settings allow a policy path, or the goal names it: the path, its
 // name, or a folder that it is in, as words of their own, or what people call it.
 func (s *Survey) isAllowed(name string) bool {
-	for _, a := range s.c.Allow {
-		if a = strings.Trim(path.Clean("/"+a), "/"); name == a || strings.HasPrefix(name, a+"/") {
-			return true
-		}
+	if s.isInSettings(name) {
+		return true
 	}
 	goal := strings.ToLower(s.c.Goal)
 	for _, called := range policyWords {
-		if (name == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
+		if (name == called.folder || path.Base(name) == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
 			slices.ContainsFunc(called.words, func(words string) bool { return mentions(goal, words) }) {
 			return true
 		}
@@ -298,6 +307,14 @@ func (s *Survey) isAllowed(name string) bool {
 		}
 	}
 	return false
+}
+
+// isInSettings reports whether the settings allow a path.
+func (s *Survey) isInSettings(name string) bool {
+	return slices.ContainsFunc(s.c.Allow, func(a string) bool {
+		a = strings.Trim(path.Clean("/"+a), "/")
+		return name == a || strings.HasPrefix(name, a+"/")
+	})
 }
 
 // minMention is the number of bytes that the name of a file must exceed to count as named by the goal

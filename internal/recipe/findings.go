@@ -13,7 +13,7 @@ const maxTests = 12
 // classWords say what the paths of a class are to the gates.
 var classWords = map[pawl.PathClass]string{
 	pawl.ClassCode: "code", pawl.ClassTest: "tests", pawl.ClassSupport: "what tests need", pawl.ClassGateInput: "what gates run or read",
-	pawl.ClassVendored: "copies of other projects", pawl.ClassPolicy: "configuration of CI, editors, hooks and agents", pawl.ClassDependency: "dependencies", pawl.ClassDocs: "documentation",
+	pawl.ClassVendored: "copies of other projects", pawl.ClassPolicy: "what acts elsewhere than in the gates, as on CI, in editors, hooks, installs, images, shells and agents", pawl.ClassDependency: "dependencies", pawl.ClassDocs: "documentation",
 }
 
 // PathsByClass lists changed paths by what they are to the gates, a path a line.

@@ -89,10 +89,7 @@ code
 	justfile
 	Taskfile.yml
 	CMakeLists.txt
-	Dockerfile
-	docker-compose.yml
 	.dockerignore
-	.env
 	.env.example
 	index.html
 	style.css
@@ -519,6 +516,31 @@ policy
 	.gitattributes
 	docs/.gitattributes
 	renovate.json
+	AGENTS.md
+	web/CLAUDE.md
+	GEMINI.md
+	QWEN.md
+	.agents/skills/x/SKILL.md
+	.npmrc
+	web/.yarnrc.yml
+	.pnpmfile.cjs
+	pip.conf
+	.bazelrc
+	ci/x.bazelrc
+	Dockerfile
+	api/Dockerfile.prod
+	api.Dockerfile
+	docker-compose.yml
+	compose.override.yaml
+	.env
+	.env.production
+	.env.a.local
+	.bashrc
+	home/.zshrc
+	.config/fish/config.fish
+	.ssh/config
+	authorized_keys
+	Vagrantfile
 dependency
 	go.mod
 	go.sum
@@ -532,7 +554,6 @@ dependency
 	pnpm-lock.yaml
 	pnpm-workspace.yaml
 	bun.lockb
-	.npmrc
 	.nvmrc
 	pyproject.toml
 	setup.cfg
@@ -577,8 +598,6 @@ docs
 	LICENSE
 	LICENSE-MIT
 	CONTRIBUTING.md
-	AGENTS.md
-	web/CLAUDE.md
 	docs/guide.md
 	docs/test/guide.md
 	docs/images/a.png

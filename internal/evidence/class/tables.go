@@ -153,10 +153,6 @@ var ecosystems = []ecosystem{
 			"bun.lockb",
 			"pnpm-lock.{yaml,yml}",
 			"pnpm-workspace.{yaml,yml}",
-			".npmrc",
-			".yarnrc",
-			".yarnrc.{yml,yaml}",
-			".pnpmfile.{cjs,mjs}",
 			"{.nvmrc,.node-version}",
 			"rush.json",
 		},
@@ -490,7 +486,7 @@ var ecosystems = []ecosystem{
 	},
 }
 
-// rootPolicy are files that configure CI, editors, hooks and agents, where those look for them at the root
+// rootPolicy are files that act elsewhere than in the gates, where those who read them look at the root
 // only: services that build, review and merge, and what Pawl itself reads.
 var rootPolicy = []string{
 	"/.pawl/",
@@ -524,10 +520,38 @@ var rootPolicy = []string{
 	"/{.bazelci,.kokoro,.zuul.d}/",
 }
 
-// policy are files that run commands or change what tools show on the machine of whoever opens
-// the folder that they are in. AGENTS.md and its like are documents: they run nothing, what is
-// shown to a session is the base's, and loop systems tell agents to write them.
+// policy are files that act elsewhere than in the gates: on the machine of whoever opens the folder that they are
+// in, installs, builds an image or logs in, or in the next session of an agent, which reads AGENTS.md and its
+// like as words of the project.
 var policy = []string{
+	"{AGENTS,AGENT,CLAUDE,CLAUDE.local,GEMINI,QWEN,CRUSH,WARP}.md",
+	"{AGENTS.override,.hermes,HERMES}.md",
+	".rules",
+	"{.agents,.agent,.crush,.trae}/",
+	"{.npmrc,.yarnrc}",
+	".yarnrc.{yml,yaml}",
+	".pnpmfile.{cjs,mjs}",
+	"{pip.conf,pip.ini,.pypirc,.condarc}",
+	"**/.cargo/{credentials,credentials.toml}",
+	"{.env,.env.local,.env.development,.env.production,.env.staging,.env.dev,.env.prod}",
+	".env.*.local",
+	"{.m2,.gem,.ssh,.gnupg,.docker,.kube,.aws,.azure}/",
+	"{.bazelrc,.buckconfig,.earthly}",
+	"*.bazelrc",
+	"{Dockerfile,Containerfile,Vagrantfile,Procfile}",
+	"{Dockerfile,Containerfile}.*",
+	"*.{Dockerfile,dockerfile,Containerfile}",
+	"{compose,docker-compose}.{yml,yaml}",
+	"{compose,docker-compose}.*.{yml,yaml}",
+	"docker-bake.{hcl,json}",
+	"{netlify,fly,wrangler}.toml",
+	"{vercel,railway,now}.json",
+	"{render,serverless,skaffold}.{yml,yaml}",
+	"{.bashrc,.bash_profile,.bash_login,.bash_logout,.bash_aliases,.profile,.kshrc,.cshrc,.tcshrc,.login,.inputrc,.screenrc,.tmux.conf}",
+	"{.zshrc,.zshenv,.zprofile,.zlogin,.zlogout}",
+	"**/fish/{config.fish,conf.d/*,functions/*}",
+	"{authorized_keys,authorized_keys2,known_hosts,ssh_config,sshd_config}",
+	"{crontab,.crontab}",
 	".claude/",
 	".cursor/",
 	"{.cursorrules,.cursorignore,.windsurfrules,.clinerules,.roorules,.goosehints}",
@@ -658,7 +682,6 @@ var docs = []string{
 	"{readme,changelog,Readme,Changelog}.*",
 	"{LICENSE,LICENCE,COPYING,UNLICENSE}",
 	"{LICENSE,LICENCE,COPYING}{.,-}*",
-	"{AGENTS,CLAUDE,GEMINI}.md",
 	"llms.txt",
 	"llms-full.txt",
 }
