@@ -42,13 +42,13 @@ func TestArtifacts(t *testing.T) {
 // A model is told what is wrong with an artifact, by its field, in what a reply holds.
 func TestArtifactsRefused(t *testing.T) {
 	for name, test := range map[string]struct{ result, args, says string }{
-		"NoSpecs":      {"create_plan", strings.Replace(aPlan, aPlan[strings.Index(aPlan, "[{"):], "[]}", 1), `"specs"`},
-		"SameName":     {"create_plan", strings.Replace(aPlan, `"name": "b"`, `"name": "a"`, 1), `specs[1].name is "a", as specs[0].name is`},
-		"Unknown":      {"create_plan", strings.Replace(aPlan, `["a"]`, `["x"]`, 1), `specs[1].dependencies[0] is "x", which is not a name in specs`},
-		"Circle":       {"create_plan", strings.Replace(aPlan, `"description": "d"}`, `"description": "d", "dependencies": ["b"]}`, 1), "in a circle: a → b → a"},
-		"TwoPhases":    {"create_spec", aSpec(aPhaseOf("a", ""), aPhaseOf("b", "")), `"phases"`},
-		"OutsideFile":  {"create_phase", strings.Replace(aPhase, "a.go", "../a.go", 1), "tasks[0].file"},
-		"TwoCommands":  {"create_phase", strings.Replace(aPhase, `"true"`, `"true\nfalse"`, 1), "want one shell line"},
+		"NoSpecs":     {"create_plan", strings.Replace(aPlan, aPlan[strings.Index(aPlan, "[{"):], "[]}", 1), `"specs"`},
+		"SameName":    {"create_plan", strings.Replace(aPlan, `"name": "b"`, `"name": "a"`, 1), `specs[1].name is "a", as specs[0].name is`},
+		"Unknown":     {"create_plan", strings.Replace(aPlan, `["a"]`, `["x"]`, 1), `specs[1].dependencies[0] is "x", which is not a name in specs`},
+		"Circle":      {"create_plan", strings.Replace(aPlan, `"description": "d"}`, `"description": "d", "dependencies": ["b"]}`, 1), "in a circle: a → b → a"},
+		"TwoPhases":   {"create_spec", aSpec(aPhaseOf("a", ""), aPhaseOf("b", "")), `"phases"`},
+		"OutsideFile": {"create_phase", strings.Replace(aPhase, "a.go", "../a.go", 1), "tasks[0].file"},
+		"TwoCommands": {"create_phase", strings.Replace(aPhase, `"true"`, `"true\nfalse"`, 1), "want one shell line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, problem := check(t, test.result, test.args, pawl.Submission{}); !strings.Contains(problem, test.says) {
