@@ -30,7 +30,7 @@ func TestCallsForAnother(t *testing.T) {
 		{"a failure that is excused", []func(*Plan){func(p *Plan) { p.Fail(1, true, true, false) }}, "failure", 0, false, "", ""},
 		{"a failure that calls for nothing", []func(*Plan){failed}, "discovery", 0, true, "", ""},
 		{"a failure of a settled plan", []func(*Plan){failed, (*Plan).Settle}, "failure", 0, true, "", ""},
-		{"a critical failure", []func(*Plan){failed, func(p *Plan) { p.Fail(3, false, false, false) }}, "failure", 0, true, "", ""},
+		{"a critical failure", []func(*Plan){failed, func(p *Plan) { p.Fail(3, false, false, false) }}, "failure", 0, true, pawl.ReplanFailure, "the task b failed: loop 8"},
 		{"a discovery", []func(*Plan){found, passed}, "discovery", 3, true, pawl.ReplanDiscovery, "2 discoveries since the plan was made"},
 		{"a discovery while a person is asked", []func(*Plan){found}, "discovery", 0, false, "", ""},
 		{"a discovery that calls for nothing", []func(*Plan){found}, "failure", 0, true, "", ""},
