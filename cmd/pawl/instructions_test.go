@@ -36,7 +36,7 @@ func TestEveryRoleIsShownTheInstructions(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, pawlProgram(t), instructed, map[string]string{"AGENTS.md": "COMMITTED rules.\na-secret-that-was-committed\n", "web/CLAUDE.md": "See @style.md.\n", "web/style.md": "COMMITTED style.\n",
 		".pawl/config.yaml": "gates: [{name: tests, kind: tests, command: test -e hello.txt, require_green: true}]\n"},
-		"Greet", "--recipe", "taskloop", "--council", "--unsandboxed")
+		"Greet", "--recipe", "taskloop", "--council", "--unsandboxed", "--allow-path", "AGENTS.md", "--allow-path", "web")
 	mustWrite(t, filepath.Join(v.repo, "AGENTS.md"), "CHECKOUT, not committed.\n")
 	v.env = append(v.env, "SHOP_API_KEY=a-secret-that-was-committed")
 	v.finish(t)
