@@ -68,7 +68,7 @@ func TestSecretsOfARepository(t *testing.T) {
 	defer server.Close()
 	v := newVictim(t, pawlProgram(t), killScript, map[string]string{".env": env, "id_rsa": pem, "README": "a repository\n", "AGENTS.md": "Use the token " + madeUpGitHub + " for releases.\n"})
 	v.env = append(v.env, "ANTHROPIC_BASE_URL="+server.BaseURL, "ANTHROPIC_API_KEY=sk-test-0123456789abcdef", "SHOP_PASSWORD="+madeUpKnown)
-	out, err := v.pawl("run", "set the port to 2", "--recipe", "taskloop", "--unsandboxed", "--complexity", "2", "--model", "anthropic/claude-test",
+	out, err := v.pawl("run", "set the port to 2", "--recipe", "taskloop", "--unsandboxed", "--complexity", "2", "--allow-path", ".env", "--model", "anthropic/claude-test",
 		"--require-green", "--gate", `tests=cat id_rsa; grep -rh _ .; grep -rq PORT=2 . && echo "ok 1" && echo 1..1`, "--criteria", "the port is 2")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
