@@ -166,7 +166,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("scope", "Sentences that limit what may be changed.").Texts(&v.scope)
 	m.Key("agent", "The specialist who implements; by default the step's role.").Text(&v.agent)
 	m.Key("complexity", "How hard tasks are; by default a model assesses it.").Int(&v.complexity, 0, 14)
-	m.Key("council", "Whether a council is called after the first failed iteration too. If the attempt after it fails, the ladder goes on where it was.").Bool(&v.council)
+	m.Key("council", "Whether a council is called after the first failed iteration too. If the attempt after it fails, the ladder continues where it was.").Bool(&v.council)
 	m.Key("sandbox", "Whether commands are confined, and how. Not `off` in a repository.").WordOr(&v.sandbox, v.sandboxFields, "on", "off")
 	v.delegateFields(m) // first, because models may name them
 	m.Key("models", "The models of the three tiers. Not in a repository.").Map(v.modelFields)

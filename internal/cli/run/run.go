@@ -59,8 +59,8 @@ its id, or those of its goal. The task's run is resumed if possible. Otherwise a
 new run of the task starts from where its work is, on pawl/NNN-slug-r2 and so
 on, and its plan marks what is done. If it is not clear which task is meant, you
 are asked; if nobody can be asked, nothing starts, the tasks are listed, and the
-exit code is 17. "list tasks" or "show tasks" lists the tasks as pawl tasks does,
-and starts nothing. --new starts new work in any case.
+exit code is 17. "list tasks" or "show tasks" lists the tasks as pawl tasks
+does, and starts nothing. --new starts new work in any case.
 
 The run starts from the commit that HEAD is on. Settings come from
 .pawl/config.yaml, your own config file, the environment and these flags, the

@@ -163,7 +163,7 @@ func (lad *State) Rule(c *Case) Ruling {
 }
 
 // ResumesLadder is why an attempt has the tier at which the ladder stood before a council.
-const ResumesLadder = "the ladder goes on where it was before the council"
+const ResumesLadder = "the ladder continues where it was before the council"
 
 // next decides by security, stuck detection and the patience of the tier.
 func (lad *State) next(c *Case) Ruling {
