@@ -11,8 +11,8 @@ import (
 	"pawl/internal/pattern"
 )
 
-// Some files act elsewhere than in the gates by a part of them only. What a policy path is by its name,
-// internal/evidence/class knows.
+// Of some files only a part acts elsewhere than in the gates. Paths that are policy by their names are in
+// internal/evidence/class.
 
 // runsCommand matches the line of a .gitmodules file that runs a command.
 var runsCommand = pattern.Of(`(?mi)^[ \t]*update[ \t]*=[ \t]*["']?[ \t]*!`)

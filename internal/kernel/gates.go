@@ -109,8 +109,8 @@ func (l *Loop) inBatches() bool {
 	return l.gen.planned && l.gen.plan != nil && l.Kind.Children.Groups()
 }
 
-// reuse keeps verdicts of the last attempt if the candidate has the same tree, or those of command gates
-// on what this iteration was sent back with.
+// reuse keeps verdicts of the last attempt if the candidate has the same tree. If it has the tree of the
+// candidate that this iteration was sent back for, it keeps those of command gates.
 func (d *draft) reuse(l *Loop) {
 	if l.cand.IsJudged() || l.cand.Second != nil || len(l.sessions) > 0 || l.Kind.Children != nil {
 		return

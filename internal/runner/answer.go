@@ -152,8 +152,7 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	return f
 }
 
-// settingError is an error of something that the user configured: what is invalid about it is no fault
-// of ours.
+// settingError is an error in something that the user configured, and so not a defect of Pawl.
 type settingError struct{ error }
 
 func (e settingError) Unwrap() error { return e.error }

@@ -62,7 +62,7 @@ process drives ends here.
 	return c
 }
 
-// how says what becomes of what is in progress.
+// how says what is still done before the run ends.
 func (o *options) how(ctx context.Context, s *cli.Session, run pawl.RunID) (string, error) {
 	running := o.draining()
 	if running == "" {

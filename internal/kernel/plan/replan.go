@@ -9,9 +9,9 @@ import (
 	"pawl"
 )
 
-// CallsForAnother returns what calls for a new plan, or "": the user; a task that failed for good,
-// with the reason that reasonOf returns for its loop; or, if tasks are pending and mayWait is true, a discovery or every tasks that have passed since the plan was
-// made. An every of 0 means never.
+// CallsForAnother returns what calls for a new plan, or "": the user; a task that failed for good, with
+// the reason that reasonOf returns for its loop; or, if tasks are pending and mayWait is true, a discovery
+// or every tasks that have passed since the plan was made. An every of 0 means never.
 func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf func(pawl.LoopRef) string) (cause pawl.ReplanCause, reason string) {
 	waiting := p.Count[pawl.TaskPending] > 0 && mayWait
 	switch {
