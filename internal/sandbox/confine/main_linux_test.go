@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -336,6 +337,7 @@ func raw(nr uintptr, args []uintptr) syscall.Errno {
 // without executes a program on a kernel that does not have a system call: a
 // filter says so. It is set with prctl, since seccomp may be the call.
 func without(call string, argv []string) int {
+	runtime.LockOSThread() // a filter is its thread's
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(number(call)), Jf: 1},
