@@ -470,6 +470,9 @@ func (g *field) sawQuestion(e pawl.Event) {
 	case *pawl.QuestionWithdrawn:
 		g.asked[e.Loop] = false
 	case *pawl.QuestionAnswered:
+		if b.Choice == choiceOneMore {
+			g.revised++
+		}
 		g.asked[e.Loop] = false
 		g.stopped = e.Loop == 1 && b.Choice == choiceStop && g.kindOf(b.N) == pawl.AskHealth
 	}
