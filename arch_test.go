@@ -33,7 +33,7 @@ var rules = []rule{
 	{"internal/kernel/verdict", []string{"internal/kernel/brief"}, "what verdicts mean together follows from them alone"},
 	{"internal/kernel/ladder", []string{"internal/kernel/brief", "internal/kernel/verdict"}, "what follows from an attempt is a function of a case, with tables that say so"},
 	{"internal/kernel/worktree", []string{"internal/kernel/brief"}, "how far a worktree can be trusted follows from what happened to it"},
-	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor", "internal/kernel/ladder"}, "who is in a candidate, who made it red and which tier judges it next follow from what is said of its commits"},
+	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor", "internal/kernel/ladder", "internal/kernel/exam"}, "who is in a candidate, who made it red and which tier judges it next follow from what is said of its commits"},
 	{"internal/kernel/signal", []string{"internal/kernel/brief"}, "what a loop was told and has not acknowledged is the same whoever it is"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/kernel/snapshot", nil, "a value is encoded with what it points to, whatever it means"},

@@ -102,12 +102,13 @@ const (
 	VerbPrepare
 	VerbPublish
 	VerbExamine
+	VerbWeighGoals
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
 	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
 	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify",
-	"mark_checkpoint", "restore", "write_records", "announce", "prepare", "publish", "examine"}
+	"mark_checkpoint", "restore", "write_records", "announce", "prepare", "publish", "examine", "weigh_goals"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -162,6 +163,8 @@ func newDo(v Verb) Do {
 		return &Publish{}
 	case VerbExamine:
 		return &Examine{}
+	case VerbWeighGoals:
+		return &WeighGoals{}
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Tree string
 const (
 	TreeExpected Tree = "expected" // the candidate with the base's tests, support, gate inputs and vendored files
 	TreeReverted Tree = "reverted" // the candidate with the base's code
+	TreeAgain    Tree = "again"    // the candidate itself, once more: do its goal tests stay green?
 )
 
 // Verb implements [Do].

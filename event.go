@@ -162,6 +162,7 @@ const (
 	KindRemarkMade         Kind = 111
 	KindAgentProgressed    Kind = 112
 	KindModelSwitched      Kind = 113
+	KindGoalsWeighed       Kind = 114
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -258,6 +259,7 @@ var kinds = map[Kind]struct {
 	KindRemarkMade:         {"remark_made", empty[RemarkMade]},
 	KindAgentProgressed:    {"agent_progressed", empty[AgentProgressed]},
 	KindModelSwitched:      {"model_switched", empty[ModelSwitched]},
+	KindGoalsWeighed:       {"goals_weighed", empty[GoalsWeighed]},
 }
 
 // empty returns an empty body of the type T.

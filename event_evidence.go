@@ -20,6 +20,9 @@ type Examined struct {
 	Remarks []string  `json:"-"`
 	// Findings are the IDs of the findings in the candidate, also of those that were raised before.
 	Findings []string `json:"findings,omitempty"`
+	// Added is how many tests that the candidate added or changed fail, or do not build, on the base's
+	// code.
+	Added int `json:"added,omitempty"`
 	// Paths counts the changed paths by their class.
 	Paths []ClassCount `json:"paths,omitempty"`
 	// Evidence is a JSON [EvidenceReport].
@@ -71,6 +74,7 @@ func (b *Examined) fields(c *coder) {
 		num(c, 2, &n.Count)
 	})
 	sum(c, 5, &b.Evidence)
+	num(c, 6, &b.Added)
 }
 
 // FindingRaised says that somebody has to answer for something in a candidate. It is raised once

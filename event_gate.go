@@ -20,6 +20,7 @@ const (
 	JudgeFiles  Judge = "files"  // the harness: the commit lacks files of the worktree
 	// JudgeEvidence is the harness, or a person whom it asked: nobody accepts what was found.
 	JudgeEvidence Judge = "evidence"
+	JudgeGoal     Judge = "goal" // the harness: tests that the goal is about are red
 )
 
 // JudgeOf returns who reached a verdict of a run of the recipe. Logs of earlier versions say so
@@ -114,6 +115,11 @@ type GateJudged struct {
 	// Full is the whole report where Evidence is only the part of it that agents and reviewers may
 	// see: see [GateHeldOut]. Nothing of it is in a prompt. Zero = Evidence is whole.
 	Full Hash `json:"full,omitzero"`
+	// Kept is how many tests passed on the base and pass now; 1 of a gate that passed on the base
+	// and shows no single tests.
+	Kept int `json:"kept,omitempty"`
+	// Weak reports, of [JudgeGoal], that only weak goal tests are red: see [GoalReason.IsWeak].
+	Weak bool `json:"weak,omitempty"`
 }
 
 // Whole returns the whole report, for people.
@@ -163,6 +169,8 @@ func (b *GateJudged) fields(c *coder) {
 	flag(c, 33, &b.WasGreen)
 	flag(c, 34, &b.Again)
 	sum(c, 35, &b.Full)
+	num(c, 36, &b.Kept)
+	flag(c, 37, &b.Weak)
 }
 
 // Answers implements [Answer].

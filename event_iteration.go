@@ -84,6 +84,15 @@ type IterationEnded struct {
 	// Mends reports that the attempt passed and that the loop goes on all the same, because tests
 	// that were red at the base pass now, and others may follow.
 	Mends bool `json:"mends,omitempty"`
+	// Proof is what shows that the attempt, which passed, is what was asked for; older logs do not
+	// have it.
+	Proof Proof `json:"proof,omitzero"`
+	// Unproven reports that the attempt passed and that another one follows all the same, because
+	// nothing shows that the goal is reached.
+	Unproven bool `json:"unproven,omitempty"`
+	// Settles is the attempt that the next iteration judges once more, without steps, because the
+	// loop ends with it: only weak goal tests are red there. 0 = none is.
+	Settles int `json:"settles,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -108,6 +117,9 @@ func (b *IterationEnded) fields(c *coder) {
 	num(c, 16, &b.Max)
 	num(c, 17, &b.Best)
 	flag(c, 18, &b.Mends)
+	sub(c, 19, func(c *coder) { c.proof(&b.Proof) })
+	flag(c, 20, &b.Unproven)
+	num(c, 21, &b.Settles)
 }
 
 // Escalated says that later attempts use another tier: a stronger one or, after a council that the user

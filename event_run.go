@@ -12,8 +12,8 @@ type Outcome string
 
 // The outcomes. All but complete, unverified, cancelled and invalidated can be resumed.
 const (
-	OutcomeComplete   Outcome = "complete"    // every gate passed, at least one of them a command
-	OutcomeUnverified Outcome = "unverified"  // nothing failed, but no command gate passed either
+	OutcomeComplete   Outcome = "complete"    // every gate passed, and something shows that the work was done
+	OutcomeUnverified Outcome = "unverified"  // nothing failed, but nothing shows that the goal is reached either
 	OutcomeIncomplete Outcome = "incomplete"  // the limit on iterations was reached
 	OutcomeBlocked    Outcome = "blocked"     // the ladder is used up
 	OutcomeHalted     Outcome = "halted"      // a halt condition held: security, budget, no model, the machine
@@ -39,12 +39,14 @@ func (o Outcome) Succeeded() bool { return o == OutcomeComplete || o == OutcomeU
 // RunStarted is a run's first event. It freezes everything later decisions
 // depend on, so that an old log means the same under a newer Pawl.
 type RunStarted struct {
-	Task     int        `json:"task"`  // the task's number in the project, NNN
-	Title    string     `json:"title"` // the goal's first line, at most 120 bytes
-	Goal     Hash       `json:"goal"`
-	Criteria Hash       `json:"criteria"` // a JSON list of Criterion
-	Count    int        `json:"criteria_count"`
-	Base     CommitHash `json:"base"`
+	Task     int    `json:"task"`  // the task's number in the project, NNN
+	Title    string `json:"title"` // the goal's first line, at most 120 bytes
+	Goal     Hash   `json:"goal"`
+	Criteria Hash   `json:"criteria"` // a JSON list of Criterion
+	Count    int    `json:"criteria_count"`
+	// CriteriaGiven reports that the user gave the criteria; else they are the default one.
+	CriteriaGiven bool       `json:"criteria_given,omitempty"`
+	Base          CommitHash `json:"base"`
 	// Begin is where the run's branch begins, if that is not Base: a merge that is to be judged
 	// against it.
 	Begin CommitHash `json:"begin,omitempty"`
@@ -140,6 +142,7 @@ func (b *RunStarted) fields(c *coder) {
 	words(c, 30, &b.RecipeFiles)
 	words(c, 31, &b.RecipeReplaces)
 	sum(c, 32, &b.HeldOut)
+	flag(c, 33, &b.CriteriaGiven)
 }
 
 // WorkRef returns the branch or ref that the run's first loop works on.
@@ -330,6 +333,12 @@ type RunEnded struct {
 	RedAtBase []string `json:"red_at_base,omitempty"`
 	// Findings counts those of the result that nobody accepted.
 	Findings int `json:"findings,omitempty"`
+	// Proof is what shows that the result is what was asked for, where the run ended well; older
+	// logs do not have it.
+	Proof Proof `json:"proof,omitzero"`
+	// Failing are the first goal tests that are red in the result, at most [MaxGoalsNamed] of at most
+	// 80 bytes.
+	Failing []string `json:"failing,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -341,4 +350,6 @@ func (b *RunEnded) fields(c *coder) {
 	str(c, 3, &b.Head)
 	words(c, 4, &b.RedAtBase)
 	num(c, 5, &b.Findings)
+	sub(c, 6, func(c *coder) { c.proof(&b.Proof) })
+	words(c, 7, &b.Failing)
 }

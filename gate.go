@@ -200,7 +200,10 @@ type GateReport struct {
 	// Missing is the program that the command needs and the machine does not have.
 	Missing string `json:"missing,omitempty"`
 	// Lacks is what of the repository the command needs and the commit does not have.
-	Lacks    string        `json:"lacks,omitempty"`
+	Lacks string `json:"lacks,omitempty"`
+	// Kept is how many tests passed on the base and pass now; 1 of a gate that passed on the base and
+	// shows no single tests.
+	Kept     int           `json:"kept,omitempty"`
 	ExitCode int           `json:"exit_code"`
 	Output   string        `json:"output,omitempty"` // cut to the output limit
 	Duration time.Duration `json:"duration"`

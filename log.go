@@ -180,6 +180,11 @@ type RunInfo struct {
 	// RedAtBase names the gates, with commas between, that let the run end well only because they are
 	// no worse than at the base; empty = none.
 	RedAtBase string `json:"red_at_base,omitempty"`
+	// RedGoals names the goal tests, with commas between, that are red in the result of a run that ended
+	// well; empty = none.
+	RedGoals string `json:"red_goals,omitempty"`
+	// Proof is what shows that the result is what was asked for, of a run that ended well.
+	Proof Proof `json:"proof,omitzero"`
 	// Findings counts those of the result that nobody accepted, of a run that ended well.
 	Findings  int    `json:"findings,omitempty"`
 	Branch    string `json:"branch"`

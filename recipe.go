@@ -99,10 +99,22 @@ type LoopKind struct {
 	// rollback and escalate, of FLIP-FLOPPING and REGRESSING. Recoveries is as in [Children].
 	Monitor    map[string][]string `json:"monitor,omitempty"`
 	Recoveries int                 `json:"recoveries,omitempty"`
+	// Proof says what follows from an attempt that passes and that nothing shows the goal of; zero
+	// means [ProofEnd].
+	Proof ProofMode `json:"proof,omitempty"`
 	// Extract takes from an attempt that has been judged what is worth
 	// remembering. That it fails never fails the work.
 	Extract *Step `json:"extract,omitempty"`
 }
+
+// ProofMode says what follows from an attempt that passes and that nothing shows the goal of.
+type ProofMode string
+
+// The modes.
+const (
+	ProofEnd      ProofMode = "end"      // the loop ends, unverified
+	ProofFeedback ProofMode = "feedback" // it is told so, once, and another attempt follows
+)
 
 // HeldOutStage returns the position, among Gates and then FinalGates, of the stage in which a root
 // loop of the kind runs held-out checks: the last one that runs command gates on the finished work,

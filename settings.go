@@ -112,6 +112,9 @@ type Settings struct {
 	// Evidence says what becomes of findings; empty = the run was started before there were any,
 	// and nothing is looked for.
 	Evidence EvidenceMode `json:"evidence,omitempty"`
+	// NotGreen are tests that are no goal tests, whatever the goal says: by their names, or their gate's
+	// and theirs as in GATE=TEST.
+	NotGreen []string `json:"not_green,omitempty"`
 	// AllowPaths are policy paths that a candidate may change, and folders of such.
 	AllowPaths []string `json:"allow_paths,omitempty"`
 	// HeldOutFeedback is what agents and reviewers are told of the run's held-out checks.

@@ -65,6 +65,7 @@ type StartFlags struct {
 	Scope             []string  `json:"scope,omitempty" word:"SENTENCE" doc:"a SENTENCE that limits what may be changed; may be repeated"`
 	RequireGreen      bool      `json:"require_green,omitempty" doc:"gates must pass completely, even where they fail on the base"`
 	Green             []string  `json:"green,omitempty" word:"TEST" doc:"a TEST (or GATE=TEST) that must pass in the end, even if it fails now or does not exist yet; may be repeated"`
+	NotGreen          []string  `json:"not_green,omitempty" word:"TEST" doc:"a TEST (or GATE=TEST) that fails now and is not what the goal is about; may be repeated"`
 	Approval          *string   `json:"approval,omitempty" key:"approval.mode" word:"MODE" doc:"who approves tasks and merges: a MODE auto, manual or confidence_threshold"`
 	ApprovalThreshold *int      `json:"approval_threshold,omitempty" key:"approval.threshold" word:"PERCENT" doc:"the lowest confidence that needs no person, in PERCENT"`
 	Parallel          *int      `json:"parallel,omitempty" key:"parallel" word:"N" doc:"work on N tasks at once"`

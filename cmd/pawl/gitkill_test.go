@@ -70,7 +70,7 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 	bin := pawlProgram(t)
 	victim := func(t *testing.T) *victim {
 		v := newVictim(t, bin, listScript(), map[string]string{"README": "lists\n"}, "Five lists", "--recipe", "coherence", "--parallel", "2", "--unsandboxed",
-			"--gate", "types=test -e README")
+			"--gate", "tests=test -e README")
 		v.numbered(t)
 		return v
 	}

@@ -39,7 +39,7 @@ var subjects = sync.OnceValue(func() []*subject {
 		{recipe: "loom", files: shop, script: shopScript(resolves),
 			args: []string{"List a cart and a till", "--parallel", "3", "--gate", "tests=" + fine}, ending: (*victim).treeEnding, sound: (*victim).treeSound},
 		{recipe: "coherence", files: map[string]string{"README": "lists\n"}, script: listScript(),
-			args: []string{"Five lists", "--parallel", "2", "--gate", "types=test -e README"}, ending: (*victim).batchEnding, sound: (*victim).batchSound},
+			args: []string{"Five lists", "--parallel", "2", "--gate", "tests=test -e README"}, ending: (*victim).batchEnding, sound: (*victim).batchSound},
 		{recipe: "loopr", files: map[string]string{"README": "parts\n", ".pawl/recipes/small.yaml": smallLoopr}, script: looprScript(),
 			args: []string{"Two parts", "--gate", "tests=test -e README"}, begin: (*victim).approved, ending: (*victim).looprEnding, sound: (*victim).looprSound},
 	}

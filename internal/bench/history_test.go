@@ -204,7 +204,7 @@ func lookAt(x *corpus.Entry) []pawl.Finding {
 		}
 	}
 	slices.SortFunc(c.Files, func(a, b pawl.FileChange) int { return strings.Compare(a.Path, b.Path) })
-	found, _ := evidence.Look(c).Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": reported(c.Files)}})
+	found, _, _ := evidence.Look(c).Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": reported(c.Files)}})
 	return found
 }
 

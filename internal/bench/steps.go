@@ -126,6 +126,8 @@ func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []paw
 		return r, blobs
 	case *pawl.CallTool:
 		return &pawl.ToolReturned{Effect: id, Output: a, Bytes: blobSize, Tree: "t"}, blobs
+	case *pawl.WeighGoals:
+		return &pawl.GoalsWeighed{Effect: id}, nil
 	case *pawl.RunGate:
 		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, OnBase: do.OnBase, Error: uint64(id), Evidence: a}, blobs
 	case *pawl.Prepare:

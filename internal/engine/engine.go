@@ -457,7 +457,7 @@ func (e *Engine) freeze(spec pawl.RunSpec, repo pawl.Repository, at place, told 
 		return nil, nil, err
 	}
 	started := &pawl.RunStarted{
-		Task: at.number, Title: title(spec.Goal), Goal: keep([]byte(spec.Goal)), Criteria: keep(criteriaJSON), Count: len(given),
+		Task: at.number, Title: title(spec.Goal), Goal: keep([]byte(spec.Goal)), Criteria: keep(criteriaJSON), Count: len(given), CriteriaGiven: len(spec.Criteria) > 0,
 		Base: cmp.Or(at.known.Base, repo.Head), BaseTrusted: repo.Trusted && cmp.Or(at.known.Base, repo.Head) == repo.Head, Branch: branch(at.id), Seed: seed, Learnings: at.known.Learnings,
 		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: slices.Concat(spec.Warnings, spec.Notes, repo.Notes), Version: e.c.Version,
 		Script: keep([]byte(spec.Script)), HeldOut: keep(spec.HeldOut), Recipe: recipeJSON, Settings: settingsJSON,

@@ -25,6 +25,7 @@ func TestMadeCommits(t *testing.T) {
 		"MergeQueued":       "the same, of the child",
 		"BranchAdvanced":    "a merge, which Merged has",
 		"GateOverruled":     "the commit of the halted attempt, which Committed has",
+		"GoalsWeighed":      "the candidate, which Committed has",
 	}
 	commits := 0
 	for k := pawl.Kind(1); k < 250; k++ {

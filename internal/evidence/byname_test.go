@@ -144,7 +144,7 @@ func TestStandIns(t *testing.T) {
 			}
 			r.On = map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Failed: 1,
 				Tests: []pawl.TestResult{{Name: "tests/test_rates.py::test_rate", Status: pawl.TestFail, Output: "assert 2 == 3"}}}}}
-			found, _ := s.Weigh(r)
+			found, _, _ := s.Weigh(r)
 			if len(found) != 1 || found[0].Kind != pawl.FindExpectation || found[0].Path != tt.path {
 				t.Errorf("found %+v, want an expectation in %s", found, tt.path)
 			}
@@ -167,7 +167,7 @@ func TestUnnamedFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := between(base, base.with(tt.now))
 			c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "./run"}}
-			found, _ := Look(c).Weigh(&Reports{
+			found, _, _ := Look(c).Weigh(&Reports{
 				Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Passed: 2}},
 				On:  map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Passed: 1, Failed: 1, Reason: "1 of 2 tests fails"}}},
 			})
@@ -199,7 +199,7 @@ func TestRegroupedTests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := between(base, base.with(tree{"test_p.py": table}))
 			c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "pytest"}}
-			found, _ := Look(c).Weigh(&Reports{
+			found, _, _ := Look(c).Weigh(&Reports{
 				Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "test_p.py::test_parse[a]", Status: pawl.TestPass}},
 					Lost: []pawl.LostTest{{Name: "test_p.py::test_one"}, {Name: "test_p.py::test_two"}}}},
 				On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Tests: []pawl.TestResult{
@@ -237,7 +237,7 @@ func TestSkippedSometimes(t *testing.T) {
 	} {
 		c := between(test(tt.base), test(tt.now))
 		c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
-		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestX", Status: tt.ran}}}}})
+		found, _, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestX", Status: tt.ran}}}}})
 		if len(found) != tt.want {
 			t.Errorf("%s: found %+v, want %d", tt.name, found, tt.want)
 		}
@@ -257,7 +257,7 @@ func TestRedAnyway(t *testing.T) {
 		return r
 	}
 	for want, own := range []*pawl.GateReport{report(pawl.VerdictPass, "b.TestRoot", "a.TestX"), report(pawl.VerdictPass, "b.TestRoot")} {
-		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": own},
+		found, _, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": own},
 			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": report(pawl.VerdictFail, "b.TestRoot", "a.TestX")}}})
 		if len(found) != want {
 			t.Errorf("found %+v, want %d", found, want)
@@ -282,7 +282,7 @@ func TestUnchangedTestFails(t *testing.T) {
 		base := tree{"a.go": "package a", "a_test.go": file(tt.base), "b_test.go": file(more)}
 		c := between(base, base.with(tree{"a_test.go": file(tt.now)}))
 		c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
-		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestZ", Status: pawl.TestPass}}}},
+		found, _, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "a.TestZ", Status: pawl.TestPass}}}},
 			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Failed: 1, Tests: []pawl.TestResult{{Name: "a.TestZ", Status: pawl.TestFail}}}}}})
 		found = slices.DeleteFunc(found, func(f pawl.Finding) bool { return f.Kind != pawl.FindExpectation })
 		if len(found) != tt.want {
@@ -313,7 +313,7 @@ func TestPolicyPathsByTheirNames(t *testing.T) {
 	} {
 		c := between(tree{"a.go": "package a"}, tree{"a.go": "package a", tt.path: "x"})
 		c.Goal = tt.goal
-		if found, _ := Look(c).Weigh(&Reports{}); len(found) != tt.want {
+		if found, _, _ := Look(c).Weigh(&Reports{}); len(found) != tt.want {
 			t.Errorf("%s: found %+v in %s, want %d", tt.goal, found, tt.path, tt.want)
 		}
 	}
@@ -330,7 +330,7 @@ func TestWhatActsElsewhere(t *testing.T) {
 	}
 	before := tree{"a.go": "package a", ".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = https://example.com/x\n\tupdate = merge\n",
 		"package.json": `{"name": "a", "scripts": {"test": "node --test"}}`}
-	found, _ := Look(between(before, now)).Weigh(&Reports{})
+	found, _, _ := Look(between(before, now)).Weigh(&Reports{})
 	for _, p := range append(paths, ".gitmodules", "package.json") {
 		if !slices.ContainsFunc(found, func(f pawl.Finding) bool { return f.Kind == pawl.FindPolicy && f.Path == p }) {
 			t.Errorf("%s is not found", p)
@@ -339,16 +339,16 @@ func TestWhatActsElsewhere(t *testing.T) {
 	// What the goal names or the settings allow is nothing, nor what was there before and what runs nothing.
 	c := between(before, now)
 	c.Goal, c.Allow = "Add a postinstall script to package.json", append(paths, ".gitmodules")
-	if found, _ := Look(c).Weigh(&Reports{}); len(found) > 0 {
+	if found, _, _ := Look(c).Weigh(&Reports{}); len(found) > 0 {
 		t.Errorf("found %+v", found)
 	}
 	c.Goal = "Mention x in package.json"
-	if found, _ := Look(c).Weigh(&Reports{}); len(found) != 1 || found[0].Path != "package.json" {
+	if found, _, _ := Look(c).Weigh(&Reports{}); len(found) != 1 || found[0].Path != "package.json" {
 		t.Errorf("found %+v", found)
 	}
 	quiet := tree{"a.go": "package a", ".gitmodules": now[".gitmodules"] + "\n", ".env.example": "KEY=", "package.json": `{"name": "a", "version": "2", "scripts": {"test": "node --test"}}`}
 	before[".gitmodules"] = now[".gitmodules"]
-	if found, _ := Look(between(before, quiet)).Weigh(&Reports{}); len(found) > 0 {
+	if found, _, _ := Look(between(before, quiet)).Weigh(&Reports{}); len(found) > 0 {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -364,7 +364,7 @@ func TestKeysOfTheBase(t *testing.T) {
 			}
 			return out
 		}
-		if found, _ := Look(c).Weigh(&Reports{}); len(found) != want {
+		if found, _, _ := Look(c).Weigh(&Reports{}); len(found) != want {
 			t.Errorf("%q: found %+v, want %d", now, found, want)
 		}
 	}
@@ -377,7 +377,7 @@ func TestOtherPackageFails(t *testing.T) {
 	c := between(base, base.with(tree{"a/a_test.go": strings.Replace(file, "%d", "2", 1)}))
 	c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
 	for name, want := range map[string]int{"m/b.TestZ": 0, "m/a.TestZ": 1} {
-		found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: name, Status: pawl.TestPass}}}},
+		found, _, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: name, Status: pawl.TestPass}}}},
 			On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeExpected: {"tests": {Verdict: pawl.VerdictFail, Failed: 1, Tests: []pawl.TestResult{{Name: name, Status: pawl.TestFail}}}}}})
 		if len(found) != want {
 			t.Errorf("%s: found %+v, want %d", name, found, want)

@@ -39,7 +39,7 @@ func TestFlaky(t *testing.T) {
 			for _, name := range test.flaky {
 				own.Tests = append(own.Tests, pawl.TestResult{Name: name, Status: pawl.TestPass})
 			}
-			found, _ := survey.Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": own}})
+			found, _, _ := survey.Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": own}})
 			var got []string
 			for _, f := range found {
 				if f.Kind == pawl.FindFlaky {

@@ -27,7 +27,7 @@ func TestLostTestsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := between(tree{"sum_test.go": test.base}, tree{"sum_test.go": test.now})
 			c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}}
-			found, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass,
+			found, _, _ := Look(c).Weigh(&Reports{Own: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass,
 				Tests: []pawl.TestResult{{Name: "sum.TestZero", Status: pawl.TestPass}}, Lost: []pawl.LostTest{{Name: test.lost, Skipped: test.skipped}}}}})
 			if len(found) == 0 || found[0].Path != "sum_test.go" || !strings.HasPrefix(found[0].Detail, test.detail) {
 				t.Errorf("found %+v, want the first in sum_test.go with\n%s", found, test.detail)

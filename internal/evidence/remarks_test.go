@@ -43,7 +43,7 @@ func TestRemarks(t *testing.T) {
 			})
 			base := &pawl.GateReport{Verdict: pawl.VerdictPass}
 			own := &pawl.GateReport{Verdict: pawl.VerdictPass, Tests: []pawl.TestResult{{Name: "example.org/shop.TestSum", Status: pawl.TestPass}}}
-			found, remarks := survey.Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": own}, Base: map[string]*pawl.GateReport{"tests": base}})
+			found, remarks, _ := survey.Weigh(&evidence.Reports{Own: map[string]*pawl.GateReport{"tests": own}, Base: map[string]*pawl.GateReport{"tests": base}})
 			if len(found) > 0 || !slices.Equal(remarks, test.want) {
 				t.Errorf("remarks %q, want %q; found %+v", remarks, test.want, found)
 			}

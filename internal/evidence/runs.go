@@ -75,7 +75,7 @@ func (s *Survey) revertedRun(r *Reports) (Run, bool) {
 	code := s.touched(nil, pawl.ClassCode)
 	run := Run{On: pawl.TreeReverted}
 	for _, g := range s.c.Gates {
-		if own := r.Own[g.Name]; own != nil && g.Kind == pawl.GateTests && len(s.newTests(own, r.Base[g.Name])) > 0 {
+		if own := r.Own[g.Name]; own != nil && g.Kind == pawl.GateTests && len(s.newTests(own, r.Base[g.Name]))+len(s.changedTests(own, r.Base[g.Name])) > 0 {
 			run.Gates = append(run.Gates, g.Name)
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Survey) revertedRun(r *Reports) (Run, bool) {
 		return run, false
 	}
 	run.Files = s.compose(pawl.ClassCode)
-	run.Reason = fmt.Sprintf("%s changed and tests are new: do they fail without the change?", listed(code))
+	run.Reason = fmt.Sprintf("%s changed and tests are new or changed: do they fail without the change?", listed(code))
 	return run, true
 }
 

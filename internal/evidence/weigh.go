@@ -16,8 +16,9 @@ import (
 	"pawl/internal/pattern"
 )
 
-// Weigh returns what is found in a candidate, with what gates say of other trees.
-func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string) {
+// Weigh returns what is found in a candidate, with what gates say of other trees, and how many tests that it
+// added or changed fail, or do not build, on the base's code.
+func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string, added int) {
 	w := &weighing{Survey: s, r: r, lost: map[string]bool{}}
 	w.found, w.remarks = slices.Clone(s.found), slices.Clone(s.remarks)
 	for _, g := range s.c.Gates {
@@ -27,13 +28,13 @@ func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string) {
 		}
 		if g.Kind == pawl.GateTests {
 			w.inventory(g.Name, own)
-			w.proof(g.Name, own)
+			added += w.proof(g.Name, own)
 			w.flaky(own)
 		}
 		w.expectations(&g, own)
 	}
 	w.sources()
-	return grouped(w.found), w.remarks
+	return grouped(w.found), w.remarks, added
 }
 
 type weighing struct {
@@ -257,38 +258,76 @@ func (s *Survey) takesPlace(name string) bool {
 	return false
 }
 
+// changedTests returns the tests that a gate ran on base and candidate, that pass now and that the candidate
+// changed.
+func (s *Survey) changedTests(own, base *pawl.GateReport) []string {
+	if base == nil {
+		return nil
+	}
+	had, changed := map[string]bool{}, map[string]bool{}
+	for _, t := range base.Tests {
+		had[t.Name] = true
+	}
+	for _, t := range s.added {
+		changed[t.Name] = true
+	}
+	var out []string
+	for _, t := range own.Tests {
+		if t.Status == pawl.TestPass && had[t.Name] && !report.IsWhole(t.Name) && isAdded(changed, t.Name) {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
 func isAdded(added map[string]bool, name string) bool {
 	return slices.ContainsFunc(namesOf(name), func(n string) bool { return added[n] })
 }
 
-// proof looks whether new tests fail on the base's code.
-func (w *weighing) proof(gate string, own *pawl.GateReport) {
-	tests := w.newTests(own, w.r.Base[gate])
-	if len(tests) == 0 {
-		return
+// proof returns how many new and changed tests fail, or do not build, on the base's code. It raises it if there
+// are new ones and none of them does.
+func (w *weighing) proof(gate string, own *pawl.GateReport) int {
+	tests, changed := w.newTests(own, w.r.Base[gate]), w.changedTests(own, w.r.Base[gate])
+	if len(tests)+len(changed) == 0 {
+		return 0
 	}
 	if len(w.touched(nil, pawl.ClassCode)) == 0 {
 		if len(w.touched(nil, pawl.ClassVendored, pawl.ClassDependency)) > 0 {
-			w.remark("only code of others changed: it was not reverted to try %s", counted(len(tests), "new test"))
-			return
+			if len(tests) > 0 {
+				w.remark("only code of others changed: it was not reverted to try %s", counted(len(tests), "new test"))
+			}
+			return 0
 		}
-		w.remark("no code changed: what the code already does is described by %s", counted(len(tests), "new test"))
-		return
+		if len(tests) > 0 {
+			w.remark("no code changed: what the code already does is described by %s", counted(len(tests), "new test"))
+		}
+		return 0
 	}
 	there := w.r.On[pawl.TreeReverted][gate]
-	if there == nil || there.Verdict != pawl.VerdictPass && len(failing(there)) == 0 {
-		return // it did not build, or gave no verdict: without the code the tests are nothing
+	switch {
+	case there == nil || there.Partial:
+		return 0
+	case there.Verdict != pawl.VerdictPass && len(failing(there)) == 0:
+		return len(tests) + len(changed) // without the code they do not build, or are nothing
 	}
 	passed := map[string]bool{}
 	for _, t := range there.Tests {
 		passed[t.Name] = t.Status == pawl.TestPass
 	}
-	for _, name := range tests {
-		if len(own.Tests) > 0 && !passed[name] || slices.ContainsFunc(failing(there), func(t string) bool { return slices.Contains(namesOf(t), name) }) {
-			return
+	fail := func(names []string) int {
+		n := 0
+		for _, name := range names {
+			if len(own.Tests) > 0 && !passed[name] || slices.ContainsFunc(failing(there), func(t string) bool { return slices.Contains(namesOf(t), name) }) {
+				n++
+			}
 		}
+		return n
 	}
-	w.raise(pawl.Finding{Kind: pawl.FindProvesNothing, Path: w.addedIn(tests), Tests: tests, Text: "new tests pass on the base's code too, so they do not show what the change does"})
+	n := fail(tests)
+	if n == 0 && len(tests) > 0 {
+		w.raise(pawl.Finding{Kind: pawl.FindProvesNothing, Path: w.addedIn(tests), Tests: tests, Text: "new tests pass on the base's code too, so they do not show what the change does"})
+	}
+	return n + fail(changed)
 }
 
 // addedIn returns the file of the first of new tests.

@@ -87,6 +87,7 @@ func (d *draft) finish() {
 		b := &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head}
 		if b.Outcome.Succeeded() {
 			b.RedAtBase, b.Findings = d.s.leftOpen.red, d.s.leftOpen.findings
+			b.Proof, b.Failing = d.s.leftOpen.proof, d.s.leftOpen.failing
 		}
 		d.emit(0, b)
 	}
@@ -112,7 +113,7 @@ func (d *draft) base(l *Loop) {
 	case !known:
 		return
 	}
-	if !d.requireGates(l) {
+	if !d.requireGates(l) || !d.goalsAtStart(l) {
 		return
 	}
 	switch {
@@ -181,7 +182,7 @@ func (d *draft) ready(l *Loop) {
 	}
 	b := &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head}
 	if again != nil {
-		b.Rejudges, b.Reason = true, fmt.Sprintf("%s overruled the halt of %s", again.by, again.gate)
+		b.Rejudges, b.Reason = true, again.why()
 	}
 	d.emit(l.Ref, b)
 }

@@ -83,6 +83,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.Prepare)
 	case *pawl.Examined:
 		_, ok = f.Do.(*pawl.Examine)
+	case *pawl.GoalsWeighed:
+		_, ok = f.Do.(*pawl.WeighGoals)
 	case *pawl.Committed:
 		_, ok = f.Do.(*pawl.Commit)
 	case *pawl.WorkspaceInspected:

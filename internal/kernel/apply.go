@@ -104,7 +104,7 @@ func (s *State) applyRun(e pawl.Event) error {
 			l.worktree.Verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
-		s.Status, s.Outcome, s.Reason, s.leftOpen = pawl.StatusEnded, b.Outcome, b.Reason, leftOpen{b.RedAtBase, b.Findings}
+		s.Status, s.Outcome, s.Reason, s.leftOpen = pawl.StatusEnded, b.Outcome, b.Reason, leftOpen{b.RedAtBase, b.Findings, b.Proof, b.Failing}
 		s.Stopping, s.Drain = nil, ""
 	case *pawl.Archived:
 		s.archived = true
@@ -478,7 +478,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	case *pawl.GatesReused:
 		l.applyGatesReused(b)
 	case *pawl.IterationEnded:
-		s.endIteration(l, b)
+		return s.endIteration(l, b)
 	case *pawl.Escalated:
 		l.Tier, l.tierWhy = b.To, b.Reason
 		if b.To > b.From { // else the ladder goes on where it was

@@ -71,6 +71,10 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 		if err := l.examineRequested(id, do); err != nil {
 			return err
 		}
+	case *pawl.WeighGoals:
+		if err := l.weighRequested(id, do); err != nil {
+			return err
+		}
 	case *pawl.RunGate:
 		if err := s.gateRequested(l, id, do); err != nil {
 			return err
@@ -97,11 +101,11 @@ func (s *State) gateRequested(l *Loop, id pawl.Seq, do *pawl.RunGate) error {
 	switch {
 	case i == noGate:
 		return fmt.Errorf("there is no gate %q", do.Gate)
-	case do.On != "" && (i < 0 || l.gen.exam == nil),
+	case do.On != "" && (i < 0 || l.further(do.On) == nil),
 		do.OnBase && (i < 0 || i >= len(l.base)), !do.OnBase && do.On == "" && l.cand == nil:
 		return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
 	case do.On != "":
-		l.gen.exam.Asked(do.Gate, do.On, id)
+		l.further(do.On).Asked(do.Gate, do.On, id)
 		return nil
 	}
 	anew := false // what a gate said before is no failed try
@@ -254,6 +258,8 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 		return l.prepared(f.Do.(*pawl.Prepare), b)
 	case *pawl.Examined:
 		l.applyExamined(b)
+	case *pawl.GoalsWeighed:
+		l.goalsWeighed(f.Do.(*pawl.WeighGoals), b)
 	default:
 		if opened, ok := a.(*pawl.WorkspaceOpened); ok {
 			s.resultFound(l, opened)
@@ -379,9 +385,13 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, b *pawl.EffectFa
 		l.worktree.Restore = l.worktree.Restore || why.Code == pawl.FailConflict
 	case *pawl.Examine:
 		l.gen.exam.Fail(f.ID, why)
+	case *pawl.WeighGoals:
+		if r := l.weighing(do); r != nil {
+			r.Fail(f.ID, why)
+		}
 	case *pawl.RunGate:
 		if do.On != "" {
-			l.gen.exam.Fail(f.ID, why)
+			l.further(do.On).Fail(f.ID, why)
 			break
 		}
 		l.gateRuns(do.OnBase).Fail(f.ID, why)
@@ -499,9 +509,7 @@ const (
 // applyVerdict records a verdict.
 func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 	if b.On != "" {
-		if l.gen.exam != nil {
-			l.gen.exam.Judged(b)
-		}
+		l.further(b.On).Judged(b)
 		return
 	}
 	i := s.gateOf(l, b.Gate)

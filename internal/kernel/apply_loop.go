@@ -241,20 +241,24 @@ func (l *Loop) lineSize() int {
 	return 36
 }
 
-func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
+func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) error {
 	l.worktree.Furnished = "" // commands may have changed it
 	if b.Decision == pawl.DecideComplete && b.Quality != "" {
 		s.leftOpen.red = verdict.RedAtBase(l.verdicts())
 	}
 	if b.Decision == pawl.DecideComplete {
 		s.leftOpen.findings = len(s.unaccepted(l))
+		s.leftOpen.proof, s.leftOpen.failing = b.Proof, nil
+		if l.redWeak() > 0 {
+			s.leftOpen.failing = l.cand.Goals.Failing
+		}
 	}
 	s.noteAttempt(l, b)
 	if l.ratchets() {
 		s.noteOwn(l, b)
 	}
 	a := ladder.Attempt{
-		N: b.N, Failed: b.Decision != pawl.DecideComplete && !b.Mends, Mends: b.Mends,
+		N: b.N, Failed: !passes(b), Passed: b.Unproven, Mends: b.Mends,
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
 		Security: verdict.Diagnostics(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
@@ -281,7 +285,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		if s.isLastIteration(l) {
 			l.ladder.Freed++
 		}
-	case b.Decision == pawl.DecideComplete, b.Mends:
+	case passes(b):
 		l.ladder.Failures, l.ladder.Conflicts = 0, 0
 	case b.Conflict && l.ladder.Conflicts+1 < ladder.ConflictTries:
 		l.ladder.Conflicts++
@@ -303,6 +307,10 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}
+	if b.Settles != 0 {
+		return l.settles(b.Settles)
+	}
+	return nil
 }
 
 // applyLoopEnded ends a loop. It keeps what the loop's place in the tree needs and, if the

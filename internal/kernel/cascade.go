@@ -242,7 +242,7 @@ func (s *State) isWorkFailure(l *Loop, g *signal.Signal) bool {
 // mayRetry reports whether a task runs once more because its loop failed for a reason other than
 // its work.
 func (s *State) mayRetry(l, o *Loop) bool {
-	return o.worktreeBroke && !l.gen.plan.At(o.slot.entry).Again
+	return o.exit.broke && !l.gen.plan.At(o.slot.entry).Again
 }
 
 // handleExcusedFailures handles the failures of children that do not end the loop's iteration. A
@@ -321,7 +321,7 @@ func (l *Loop) resumesInNewGeneration() bool {
 // endSignals drops the signals of a loop that has ended. If the loop may continue, a signal that
 // holds it still does.
 func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
-	l.worktreeBroke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
+	l.exit.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
 	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {
 		top.exit.clearing.open--
 	}

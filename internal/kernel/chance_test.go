@@ -111,6 +111,8 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		return c.prepare(f, do), takes
 	case *pawl.Examine:
 		return c.examine(f, do), takes
+	case *pawl.WeighGoals:
+		return c.weigh(f, do), takes
 	}
 	if c.field != nil && c.field.happened[f.ID] { // to look whether it has happened is enough
 		takes = time.Second
@@ -154,7 +156,7 @@ func (c *chance) examine(f *pawl.Effect, do *pawl.Examine) pawl.Answer {
 	if sum%11 == 0 && !c.calm {
 		return failed(f, pick(c, pawl.FailMachine, pawl.FailTimeout), "no git")
 	}
-	b := &pawl.Examined{Effect: f.ID, Evidence: blobOf("evidence of " + string(do.Commit))}
+	b := &pawl.Examined{Effect: f.ID, Evidence: blobOf("evidence of " + string(do.Commit)), Added: int(sum / 5 % 4 / 3)}
 	if len(do.Further) == 0 && len(do.Reports) > 0 && sum%3 == 0 && !do.Static {
 		b.Runs = []pawl.FurtherRun{{On: pawl.TreeExpected, Commit: do.Commit + "x", Gates: []string{do.Reports[0].Gate}, Fresh: sum%2 == 0, Reason: "tests changed"},
 			{On: pawl.TreeReverted, Commit: do.Commit + "r", Gates: []string{do.Reports[len(do.Reports)-1].Gate}, Reason: "new tests"}}
@@ -167,6 +169,32 @@ func (c *chance) examine(f *pawl.Effect, do *pawl.Examine) pawl.Answer {
 		}
 		b.Remarks = []string{"only worth knowing"}
 	}
+	return b
+}
+
+// weigh finds goal tests: every other candidate has some red, every third mended some that have to stay
+// green. What it says depends on the commit alone.
+func (c *chance) weigh(f *pawl.Effect, do *pawl.WeighGoals) pawl.Answer {
+	sum := brief.Fingerprint("goals of " + string(do.Commit))
+	if sum%11 == 0 && !c.calm {
+		return failed(f, pick(c, pawl.FailMachine, pawl.FailTimeout), "no git")
+	}
+	b := &pawl.GoalsWeighed{Effect: f.ID, Commit: do.Commit, Count: 4, Weak: 2, Goals: blobOf("goals")}
+	switch {
+	case do.Commit == "":
+		b.Picked = []pawl.GoalTest{{Gate: "tests", Name: "TestA", Why: pawl.GoalAsked}}
+		return b
+	case len(do.Again) == 0 && len(do.Reports) > 0 && sum%3 == 0:
+		b.Again = []string{do.Reports[0].Gate}
+		return b
+	}
+	if !c.calm {
+		b.Red, b.RedWeak = int(sum/3%4)/3, int(sum/16%3)/2*int(1+sum/64%2)
+	}
+	for i := range b.Red + b.RedWeak {
+		b.Failing = append(b.Failing, fmt.Sprint("Test", i))
+	}
+	b.Unsure = sum%5 == 0 && do.Evidence.IsZero()
 	return b
 }
 
@@ -224,6 +252,9 @@ func (c *chance) gate(f *pawl.Effect) pawl.Answer {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Evidence: blobOf(fmt.Sprint("evidence", f.ID))}
 	if do, ok := f.Do.(*pawl.RunGate); ok {
 		b.Again = !do.Doubt.IsZero()
+		if !do.OnBase && c.seed%7 > 0 {
+			b.Kept = 3
+		}
 	}
 	b.WasGreen = c.seed%3 == 0
 	if c.field != nil {

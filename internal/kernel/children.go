@@ -261,6 +261,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():
 		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified)
+		p.goals.Land(&l.goals)
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
 		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)

@@ -141,7 +141,7 @@ func TestInfo(t *testing.T) {
 	w := play(t, easy, "iteration 1 tests: fail TestA")
 	got := Info(w.state)
 	want := pawl.RunInfo{ID: worldRun, Task: 1, Title: "Add login", Recipe: "taskloop", Branch: "pawl/001-add-login", Status: pawl.StatusEnded,
-		Outcome: pawl.OutcomeComplete, Reason: "every gate passed", Iteration: 2, Max: 10, Tier: "haiku",
+		Outcome: pawl.OutcomeComplete, Reason: "every gate passed", Proof: pawl.Proof{Kept: 3}, Iteration: 2, Max: 10, Tier: "haiku",
 		Cost: w.state.Spent.Money, Tokens: w.state.Spent.Tokens, Started: worldBegin, Updated: w.now, Seq: w.state.Seq}
 	money := got.Figures()
 	if got.Money = nil; got != want {

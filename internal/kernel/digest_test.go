@@ -90,6 +90,8 @@ func loopHeadline(body pawl.Body) string {
 		return judgedLine(b)
 	case *pawl.Examined:
 		return fmt.Sprintf("examined: %d runs to make, findings %v", len(b.Runs), b.Findings)
+	case *pawl.GoalsWeighed:
+		return fmt.Sprintf("%d goal tests, %d weak; red: %d, and %d weak: %v; again: %v, unsure: %t", b.Count, b.Weak, b.Red, b.RedWeak, b.Failing, b.Again, b.Unsure)
 	case *pawl.FindingRaised:
 		return fmt.Sprintf("%s is found: %s in %s: %s", b.Finding.ID, b.Finding.Kind, b.Finding.Path, b.Finding.Text)
 	case *pawl.FindingAnswered:

@@ -66,11 +66,11 @@ func (d *draft) examine(l *Loop) bool {
 	case !x.Looked:
 		d.look(l, nil)
 		return false
-	case !x.Over && !x.Ran():
+	case !x.Over && !x.Runs.Ran():
 		d.runFurther(l)
 		return false
 	case !x.Over:
-		d.look(l, x.Further())
+		d.look(l, x.Runs.Further())
 		return false
 	}
 	return d.answerFindings(l)
@@ -110,8 +110,13 @@ func (l *Loop) hasReviewer() bool {
 
 // runFurther requests the gates that have to judge other trees.
 func (d *draft) runFurther(l *Loop) {
-	for i := range l.gen.exam.Runs {
-		r := &d.s.Loop(l.Ref).gen.exam.Runs[i]
+	d.runTrees(l, func(l *Loop) exam.Runs { return l.gen.exam.Runs })
+}
+
+// runTrees requests the gates that judge trees besides the candidate, or the candidate once more.
+func (d *draft) runTrees(l *Loop, runs func(*Loop) exam.Runs) {
+	for i := range runs(l) {
+		r := &runs(d.s.Loop(l.Ref))[i]
 		if r.Done || r.Effect != 0 {
 			continue
 		}

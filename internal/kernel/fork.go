@@ -82,7 +82,7 @@ func (s *State) dropChild(l *Loop) {
 		b = &pawl.LoopEnded{Outcome: l.Outcome, Reason: l.Reason}
 	case live && l.merge().IsDone():
 		b = &pawl.LoopEnded{Outcome: pawl.OutcomeUnverified, Reason: "its work was merged when the run was forked"}
-		if l.judgement().Proven {
+		if j := s.withProof(l, l.judgement()); j.Green && !j.Proof.IsNone() {
 			b.Outcome = pawl.OutcomeComplete
 		}
 	}

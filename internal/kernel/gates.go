@@ -74,9 +74,19 @@ func (d *draft) judgeCandidate(l *Loop) {
 			return
 		}
 	}
-	if len(l.open) == 0 && d.examine(l) {
+	if len(l.open) == 0 && d.examine(l) && d.weighGoals(d.s.Loop(l.Ref)) {
 		d.conclude(d.s.Loop(l.Ref))
 	}
+}
+
+// judgesLast reports whether no stage after this one, up to but not including another, has command gates.
+func (l *Loop) judgesLast(stage, to int) bool {
+	for i := stage + 1; i < to; i++ {
+		if st := l.stage(i); len(st.Commands) > 0 && !l.skips(st.When) {
+			return false
+		}
+	}
+	return true
 }
 
 // The names under which people and prompts see judges that are not gates. A gate may have the same
@@ -179,12 +189,15 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 			if !d.judgeCommands(l, st) || !d.judgeHeldOut(d.s.Loop(l.Ref), i) {
 				return false
 			}
+			if l = d.s.Loop(l.Ref); l.judgesLast(i, to) && !d.weighGoals(l) {
+				return false
+			}
 		case validates(st):
 			if !d.validate(l, i) {
 				return false
 			}
 		case l.result(st.Name) == nil && l.iter.stepFailed == "":
-			if (st.Review != nil || st.Human) && !d.examine(l) {
+			if (st.Review != nil || st.Human) && !(d.examine(l) && d.weighGoals(d.s.Loop(l.Ref))) {
 				return false
 			}
 			if l = d.s.Loop(l.Ref); l.result(st.Name) == nil {
@@ -421,14 +434,15 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 // are not included: see withChildren.
 func (l *Loop) judgement() ladder.Judgement {
 	j := ladder.Judgement{Quality: verdict.Quality(l.verdicts()), Requirements: verdict.Requirements(l.verdicts()), StepFailed: l.iter.stepFailed}
-	for _, r := range l.verdicts() {
-		j.Proven = j.Proven || verdict.Proves(r)
+	j.Green = slices.ContainsFunc(l.verdicts(), verdict.Green)
+	if l.redWeak() > 0 {
+		j.RedWeak = redGoals(l.cand.Goals)
 	}
 	if r := l.lastAnswerTo(pawl.AskMerge); r != nil && j.StepFailed == "" && r.choice == choiceReject {
 		j.StepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}
 	if j.StepFailed == "" {
-		j.StepFailed = cmp.Or(l.planRejection(), l.lost())
+		j.StepFailed = l.planRejection()
 	}
 	return j
 }
@@ -437,15 +451,27 @@ func (l *Loop) judgement() ladder.Judgement {
 func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 	if p := l.gen.plan; p != nil && l.gen.planned {
 		j.Children, j.ChildrenOutcome = p.Unmet(), p.Outcome(l.Kind.Ladder.Then)
-		j.Proven = j.Proven || p.Unproven == 0
 	}
+	return j
+}
+
+// withProof adds to a judgement what shows that the work is what was asked for.
+func (s *State) withProof(l *Loop, j ladder.Judgement) ladder.Judgement {
+	j.Proof, j.Unjudged, j.NoWork = s.proof(l), s.unjudgedCriteria(l), l.judgesOnly()
 	return j
 }
 
 // conclude ends the iteration with all that is known of it. A child that passed is merged first,
 // and a loop that ends runs its final steps first.
 func (d *draft) conclude(l *Loop) {
+	if d.failWeak(l) {
+		l = d.s.Loop(l.Ref)
+	}
 	j := d.s.withFailure(l, l.withChildren(l.judgement()))
+	if j.Pass() && !d.judgeHeldOutBase(l) {
+		return
+	}
+	j = d.s.withProof(l, j)
 	if j.Pass() && j.Children == "" && !d.askAtEnd(l) {
 		return
 	}
@@ -465,6 +491,6 @@ func (s *State) iterationEnd(l *Loop, j ladder.Judgement) *pawl.IterationEnded {
 	return &pawl.IterationEnded{
 		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.gateCommit(), Conflict: j.Conflict,
 		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.Results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
-		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
+		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens, Proof: j.Proof,
 	}
 }

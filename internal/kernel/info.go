@@ -23,6 +23,7 @@ func Info(s *State) pawl.RunInfo {
 	info.Questions, info.Archived = s.openQuestions, s.archived
 	if s.Outcome.Succeeded() {
 		info.RedAtBase, info.Findings = strings.Join(s.leftOpen.red, ", "), s.leftOpen.findings
+		info.RedGoals, info.Proof = strings.Join(s.leftOpen.failing, ", "), s.leftOpen.proof
 	}
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason

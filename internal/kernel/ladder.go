@@ -15,7 +15,18 @@ import (
 func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
 	b.Decision, b.Reason, b.Outcome = r.Decision, brief.Cut(r.Reason, 300), r.Outcome
-	b.Mends = j.Pass() && r.Decision == pawl.DecideIterate
+	b.Unproven = j.Pass() && r.Decision == pawl.DecideIterate
+	if !r.Outcome.Succeeded() {
+		b.Proof = pawl.Proof{}
+	}
+	switch again, settles := d.endWithWeak(l, r); {
+	case again != 0:
+		b.Decision, b.Outcome, b.Settles = pawl.DecideIterate, "", again
+		b.Reason = brief.Cut(fmt.Sprintf("%s; attempt %d has only weak goal tests red", r.Reason, again), 300)
+		r = ladder.Ruling{Decision: pawl.DecideIterate, Reason: b.Reason}
+	case settles:
+		return
+	}
 	if r.Outcome != "" && d.runFinalSteps(l) {
 		return
 	}
@@ -71,7 +82,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	c := ladder.Case{
 		Ladder: &l.Kind.Ladder, Judgement: j, Results: l.verdicts(), Ended: b, Tier: l.Tier, Top: l.top(),
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
-		Again: l.wantsAnother(), Refused: l.planRefusal(b), Mends: l.Parent == 0 && l.ratchets() && verdict.Mend(l.verdicts(), func(gate string) bool { return s.isRedAtBase(l, gate) }),
+		Again: l.wantsAnother(), Refused: l.planRefusal(b), AsksForProof: s.asksForProof(l),
 	}
 	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)
@@ -80,10 +91,14 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	return l.ladder.Rule(&c)
 }
 
-// isRedAtBase reports whether a command gate of this name failed on the base.
-func (s *State) isRedAtBase(l *Loop, gate string) bool {
-	i := s.gateIndex(gate)
-	return i >= 0 && i < len(l.base) && l.base[i].red
+// asksForProof reports whether an attempt that passes without proof is followed by another one, once. Tests
+// that show nothing by themselves cannot be proof.
+func (s *State) asksForProof(l *Loop) bool {
+	named := slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool {
+		return r.Kind == pawl.GateTests && r.Judge == pawl.JudgeGate && r.Total > 0
+	})
+	asked := slices.ContainsFunc(l.ladder.History, func(a ladder.Attempt) bool { return a.Passed })
+	return l.Kind.Proof == pawl.ProofFeedback && s.looksForEvidence() && named && !asked
 }
 
 // planRefusal returns what follows if the list of tasks is refused for good: by a person, or by the

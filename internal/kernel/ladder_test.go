@@ -152,7 +152,7 @@ func TestLadder(t *testing.T) {
 			if row.change != nil {
 				row.change(s, l)
 			}
-			r := s.ruling(l, ladder.Judgement{Quality: row.quality, Requirements: row.req, Proven: row.quality == pass}, ended)
+			r := s.ruling(l, ladder.Judgement{Quality: row.quality, Requirements: row.req, Green: row.quality == pass, Proof: pawl.Proof{Kept: 1}}, ended)
 			if got := spell(r); !strings.HasPrefix(got, row.want) || (row.want == "iterate" && got != "iterate") {
 				t.Errorf("got %q, want %q", got, row.want)
 			}

@@ -28,9 +28,11 @@ type ledger struct {
 	caps     map[seat]int
 	sent     map[seat][]byte // the transcript a session sent last
 	verdicts map[pawl.LoopRef][]*pawl.GateJudged
-	kept     map[seat][]*pawl.GateJudged // verdicts by iteration
-	missing  map[string]string           // the programs that required gates lack on the run's base, by gate
-	leftOut  map[string]bool             // gates that are not part of the run
+	weighed  map[pawl.LoopRef]pawl.GoalsWeighed // of the present candidate
+	added    map[pawl.LoopRef]int               // new tests that fail on the base's code, of the last candidate that was examined
+	kept     map[seat][]*pawl.GateJudged        // verdicts by iteration
+	missing  map[string]string                  // the programs that required gates lack on the run's base, by gate
+	leftOut  map[string]bool                    // gates that are not part of the run
 	signals  signalBook
 	doubted  map[doubt]int        // how often gates were asked again
 	resume   map[pawl.LoopRef]int // where the ladder goes on after the last council
@@ -163,10 +165,19 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		if b.Effect != 0 {
 			g.close(b.Effect, budget.Purse{})
 		}
+	case *pawl.GoalsWeighed:
+		g.close(b.Effect, budget.Purse{})
+		if s.Loop(e.Loop).cand != nil {
+			g.weighed[e.Loop] = *b
+		}
+	case *pawl.Examined:
+		g.close(b.Effect, budget.Purse{})
+		g.added[e.Loop] = b.Added
 	case pawl.Answer:
 		g.close(b.Answers(), budget.Purse{})
 	case *pawl.IterationRestarted, *pawl.Rerouted:
 		delete(g.verdicts, e.Loop)
+		delete(g.weighed, e.Loop)
 	case *pawl.GatesReused:
 		g.verdicts[e.Loop] = slices.DeleteFunc(slices.Clone(g.kept[seat{e.Loop, b.From}]), func(v *pawl.GateJudged) bool {
 			return v.Partial || v.Judge != pawl.JudgeGate
@@ -184,6 +195,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		g.caps[seat{e.Loop, b.Session}], g.turns[seat{e.Loop, b.Session}] = b.Turns, 0
 	case *pawl.IterationStarted:
 		delete(g.verdicts, e.Loop)
+		delete(g.weighed, e.Loop)
 		l := s.Loop(e.Loop)
 		if m := s.maxIterations(l); m > 0 && b.N > m {
 			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
@@ -209,19 +221,24 @@ func (g *ledger) judged(ref pawl.LoopRef, b *pawl.GateJudged) {
 	g.verdicts[ref] = append(of, b)
 }
 
-// decided checks that nothing is called complete that was not proven: by a
-// command, or by the children that made it.
+// decided checks that nothing is called complete that was not proven: by a command that is green or a test
+// that names the work, and by something that shows that the work was done; and that no goal test is
+// red then. F-67
 func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	verdicts := g.verdicts[e.Loop]
 	g.kept[seat{e.Loop, b.N}] = verdicts
-	proven, all := l.gen.plan != nil && l.gen.plan.Succeeded() && l.gen.plan.Unproven == 0, true
+	tasks := l.gen.plan != nil && l.gen.plan.Succeeded() && l.gen.plan.Unproven == 0
+	goals, examined := g.weighed[e.Loop], g.added[e.Loop]
+	proven, all := tasks || goals.Count-goals.Red-goals.RedWeak > 0 || examined > 0, true
+	shown := proven || l.judgesOnly()
 	for _, v := range verdicts {
 		all = all && verdict.Passes(v.Verdict)
-		proven = proven || v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase
+		shown = shown || v.Kept > 0 || v.By != "" || v.Kind == pawl.GateHeldOut
+		proven = proven || v.Judge == pawl.JudgeGate && v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase
 	}
 	complete := b.Decision == pawl.DecideComplete
-	if complete && !all || b.Outcome == pawl.OutcomeComplete && !proven || complete != (b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified) {
-		g.t.Fatalf("event %d decides %s %s with verdicts %s", e.Seq, b.Decision, b.Outcome, mustJSON(g.t, verdicts))
+	if complete && !all || b.Outcome == pawl.OutcomeComplete && !(proven && shown && goals.Red+goals.RedWeak == 0) || complete != (b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified) {
+		g.t.Fatalf("event %d decides %s %s with verdicts %s and goals %s", e.Seq, b.Decision, b.Outcome, mustJSON(g.t, verdicts), mustJSON(g.t, goals))
 	}
 }
 
@@ -252,7 +269,7 @@ func (g *ledger) rests(s *State, e pawl.Event, b *pawl.IterationEnded) {
 		return
 	}
 	for _, v := range g.verdicts[e.Loop] {
-		if v.Kind != pawl.GateTests || v.Again || v.Partial || verdict.Passes(v.Verdict) {
+		if v.Kind != pawl.GateTests || v.Judge != pawl.JudgeGate || v.Again || v.Partial || verdict.Passes(v.Verdict) {
 			continue
 		}
 		if g.doubted[doubt{e.Loop, b.N, b.Commit, v.Gate}] == 0 {
@@ -276,6 +293,7 @@ func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.asked == nil {
 		g.asked, g.turns, g.caps, g.sent, g.resume = map[pawl.Seq]request{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}, map[pawl.LoopRef]int{}
 		g.verdicts, g.kept = map[pawl.LoopRef][]*pawl.GateJudged{}, map[seat][]*pawl.GateJudged{}
+		g.weighed, g.added = map[pawl.LoopRef]pawl.GoalsWeighed{}, map[pawl.LoopRef]int{}
 		g.missing, g.leftOut, g.doubted = map[string]string{}, map[string]bool{}, map[doubt]int{}
 	}
 	f := s.Find(e.Seq)

@@ -51,7 +51,6 @@ type Loop struct {
 	Outcome       pawl.Outcome
 	Reason        string
 	stopped       bool // it ended because the run stopped
-	worktreeBroke bool // its worktree failed, not its work
 	isInvalidated bool // a loop above it started a new generation, so it no longer counts
 	archived      bool
 
@@ -80,6 +79,7 @@ type Loop struct {
 	iter *Iteration      // nil = it has ended and is not resumed
 	cand *land.Candidate // of the present or the last iteration; nil = there is none
 
+	goals    exam.Goals
 	left     flow.Leavings
 	ladder   ladder.State
 	upstream upstream
@@ -181,8 +181,10 @@ type person struct {
 	answers     []pawl.Hash // for later prompts, oldest first
 }
 
-// exit is how a signal ends a loop, and the end of the loops below it: see cascade.go.
+// exit is how a loop ends, where its work does not decide that, and the end of the loops below it: see
+// cascade.go.
 type exit struct {
+	broke    bool         // its worktree failed, not its work
 	ending   *ending      // the signal that ends it; nil = none does
 	ender    pawl.LoopRef // the loop above that told it to end; 0 = none did
 	clearing *teardown    // the end of the loops below it; nil = it is not in progress

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/plan"
 )
@@ -13,7 +14,7 @@ import (
 // not pass decides the outcome. Until an iteration has its plan, the plan of the one before
 // does not count. P-82, F-63
 func TestAllTasksPassed(t *testing.T) {
-	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass}
+	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Kept: 3}
 	for _, row := range []struct {
 		why      string
 		statuses []pawl.TaskStatus // of a and b
@@ -32,19 +33,20 @@ func TestAllTasksPassed(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			r := treeLoop()
-			s := &State{Recipe: r, Settings: settings()}
+			s := &State{Recipe: r, Settings: settings(), Started: &pawl.RunStarted{}}
 			g, err := plan.NewGraph([]pawl.TaskEntry{{ID: "a"}, {ID: "b"}}, "list")
 			if err != nil {
 				t.Fatal(err)
 			}
 			two := plan.New(g, 1, blobOf("two"))
 			l := newLoop(1, &r.Kinds[0])
-			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Results: row.own}
+			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Committed: &pawl.Committed{}, Results: row.own}
+			l.flow = flow.Of(l.Kind)
 			for i, status := range row.statuses {
 				l.gen.plan.Set(i, status)
 			}
 			l.gen.plan.Unproven = row.unproven
-			if got := spell(s.ruling(l, l.withChildren(l.judgement()), &pawl.IterationEnded{N: 1})); got != row.want {
+			if got := spell(s.ruling(l, s.withProof(l, l.withChildren(l.judgement())), &pawl.IterationEnded{N: 1})); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})

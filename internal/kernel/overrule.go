@@ -15,10 +15,11 @@ import (
 // judged once more, without the loop's steps: verdicts of command gates on the same tree stand, the
 // review passes by the person's word, and the others judge anew.
 
-// overruling is a person's word against the halt of a review. It holds for one tree.
+// overruling is a person's word against the halt of a review. It holds for one tree. Without a gate it is
+// no person's: the loop ends with the attempt.
 type overruling struct {
 	gate, reason, by string
-	attempt          int // the iteration that was halted
+	attempt          int // the iteration that was halted, or that the loop ends with
 	candidate        *pawl.Committed
 }
 
@@ -127,6 +128,14 @@ func (l *Loop) overruling(gate string) *overruling {
 	return nil
 }
 
+// why says why the attempt is judged once more.
+func (o *overruling) why() string {
+	if o.gate == "" {
+		return fmt.Sprintf("no attempt is left, and attempt %d has only weak goal tests red", o.attempt)
+	}
+	return fmt.Sprintf("%s overruled the halt of %s", o.by, o.gate)
+}
+
 // pass returns the verdict of the review on the work that it halted.
 func (o *overruling) pass() *pawl.GateJudged {
 	return &pawl.GateJudged{Gate: o.gate, Verdict: pawl.VerdictPass, By: o.by, Reason: brief.Cut("overruled by "+o.by+": "+o.reason, 300)}
@@ -143,7 +152,11 @@ func (d *draft) bringForward(l *Loop, o *overruling) bool {
 	case l.worktree.Tree == o.candidate.Tree:
 		return true
 	}
-	d.emit(l.Ref, &pawl.RollbackCalled{To: o.attempt, Reason: brief.Cut("its halt is overruled: "+o.reason, 300), By: o.by})
+	b := &pawl.RollbackCalled{To: o.attempt, Reason: brief.Cut("its halt is overruled: "+o.reason, 300), By: o.by}
+	if o.gate == "" {
+		b.Reason = o.why()
+	}
+	d.emit(l.Ref, b)
 	return false
 }
 
@@ -156,7 +169,7 @@ func (d *draft) rejudged(l *Loop) {
 
 // goal returns the state that the loop goes back to: what a review halted, or the best one.
 func (l *Loop) goal() *land.Verified {
-	if o := l.toRejudge(); o != nil && l.gen.Back != nil && l.gen.Back.To == o.attempt {
+	if o := l.toRejudge(); o != nil && o.gate != "" && l.gen.Back != nil && l.gen.Back.To == o.attempt {
 		return &land.Verified{N: o.attempt, Commit: o.candidate.Commit, Tree: o.candidate.Tree, Base: l.Base}
 	}
 	return l.best()

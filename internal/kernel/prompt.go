@@ -234,6 +234,10 @@ func (l *Loop) feedback() []pawl.Feedback {
 			}
 		}
 	}
+	if a.Passed {
+		out = append(out, pawl.Feedback{From: gateGoal, Verdict: pawl.VerdictRevise,
+			Summary: "it passes, and no test shows the goal: add one that fails without the change, or say why there can be none"})
+	}
 	return out
 }
 

@@ -3,14 +3,12 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
-	"pawl/internal/kernel/verdict"
 )
 
 // A loop without children remembers the best of its attempts that the gates judged in full. The
@@ -48,7 +46,7 @@ func (s *State) ratchetAfter(l *Loop, b *pawl.IterationEnded) *ratchet {
 	m := land.Member{}
 	m.Note(l.verdicts(), l.committed(), b.Error)
 	f := &m.Facts
-	at := monitor.Attempt{N: int32(b.N), Passed: b.Decision == pawl.DecideComplete || b.Mends, Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
+	at := monitor.Attempt{N: int32(b.N), Passed: passes(b), Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
 		Error: f.Error, Failing: f.Failing, Tree: f.Tree, Hunks: f.Hunks}
 	r := &ratchet{best: s.bestAfter(l, b.N)}
 	for _, v := range l.verdicts() {
@@ -77,27 +75,18 @@ func (s *State) recovers(l *Loop, b *pawl.IterationEnded) bool {
 
 // bestAfter returns the best state of the attempts up to the iteration that ends.
 func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
-	if v := land.VerifiedOf(iteration, l.committed(), l.verdicts(), s.gateIndex); l.best().Below(&v) {
-		v.Base = l.Base
+	v := land.VerifiedOf(iteration, l.committed(), l.verdicts(), s.gateIndex)
+	if l.cand != nil && v.N != 0 {
+		v.Strong = l.goals.Strong()
+		v.Goals, v.Weak = l.cand.Goals.Green(), onlyWeak(l.verdicts()) && l.iter.stepFailed == ""
+	}
+	if l.best().Below(&v) {
+		if v.Base = l.Base; v.Weak {
+			v.Candidate = l.cand.Committed
+		}
 		return v
 	}
 	return *l.best()
-}
-
-// lost returns which tests fail again that the best state has green, or "". It matters where they were
-// red at the base, so that their gate passes, and where the run would be over with the best state if it
-// did not hope for more: what was reached must not be lost by that.
-func (l *Loop) lost() string {
-	best := l.best().N
-	if !slices.ContainsFunc(l.ladder.History, func(a ladder.Attempt) bool { return a.N == best && a.Mends }) {
-		return ""
-	}
-	for _, r := range l.verdicts() {
-		if len(r.Broke) > 0 && r.RedAtBase && verdict.Passes(r.Verdict) {
-			return brief.Cut(fmt.Sprintf("%s: what passed in attempt %d fails again: %s", r.Gate, best, strings.Join(r.Broke, ", ")), 160)
-		}
-	}
-	return ""
 }
 
 // judgeAttempts judges how the loop's attempts develop, and does what the recipe says about it. A
@@ -229,6 +218,11 @@ func deliversAt(o pawl.Outcome) bool {
 		return true
 	}
 	return false
+}
+
+// passes reports whether an attempt passed, also if another one follows.
+func passes(b *pawl.IterationEnded) bool {
+	return b.Decision == pawl.DecideComplete || b.Mends || b.Unproven
 }
 
 // applyOwn folds what happens to the attempts of a loop without children.

@@ -247,6 +247,9 @@ func (b *climber) saw(e pawl.Event) {
 			b.judged[x.Gate] = x.Verdict
 		}
 	case *pawl.IterationEnded:
+		if x.Settles != 0 {
+			b.overruled = x.Settles
+		}
 		if x.Best != l.best().N {
 			t.Fatalf("after attempt %d the best one is said to be %d, and is %d", x.N, x.Best, l.best().N)
 		}

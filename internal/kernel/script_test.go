@@ -237,6 +237,8 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		return s.judged(f, r), 10 * time.Second
 	case *pawl.Examine:
 		return s.examined(f, do, r), time.Second
+	case *pawl.WeighGoals:
+		return s.weighed(f, do, r), time.Second
 	case *pawl.Prepare:
 		b := &pawl.Prepared{Effect: f.ID, Key: r.value("key"), Duration: 20 * time.Second}
 		if b.Key == "" {
@@ -297,6 +299,31 @@ func (s *script) examined(f *pawl.Effect, do *pawl.Examine, r *rule) *pawl.Exami
 	return b
 }
 
+// weighed is what a look at goal tests gives: how many there are (count=N), which the candidate has red
+// (red=A+B, weak=C+D), gates that have to run once more at the first look (again=GATE), and whether more
+// is known after an examination (unsure).
+func (s *script) weighed(f *pawl.Effect, do *pawl.WeighGoals, r *rule) *pawl.GoalsWeighed {
+	b := &pawl.GoalsWeighed{Effect: f.ID, Commit: do.Commit}
+	names := func(key string) []string {
+		return strings.FieldsFunc(r.value(key), func(c rune) bool { return c == '+' })
+	}
+	red, weak := names("red"), names("weak")
+	b.Red, b.RedWeak, b.Failing = len(red), len(weak), slices.Concat(red, weak)
+	b.Count, b.Weak = len(b.Failing), len(weak)
+	if v := r.value("count"); v != "" {
+		b.Count = atoi(s.w.t, v)
+	}
+	if b.Count > 0 {
+		b.Goals = blobOf(fmt.Sprint("goals ", b.Count, b.Failing))
+		b.Picked = []pawl.GoalTest{{Gate: "tests", Name: "TestGoal", Why: pawl.GoalAsked}}
+	}
+	if v := r.value("again"); v != "" && len(do.Again) == 0 && do.Commit != "" {
+		b.Again = []string{v}
+	}
+	b.Unsure = r.says("unsure") && do.Evidence.IsZero()
+	return b
+}
+
 func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: brief.Fingerprint(fmt.Sprintf("file-%d", f.ID)), Paths: blobOf("paths")}
 	for i, word := range r.what {
@@ -322,6 +349,12 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Passed: 3, Total: 3, Evidence: blobOf(fmt.Sprint("evidence-", f.ID))}
 	if do, ok := f.Do.(*pawl.RunGate); ok {
 		b.Again = !do.Doubt.IsZero()
+		if !do.OnBase && do.On == "" && !slices.Contains(r.what, "fail") && r.value("kept") == "" {
+			b.Kept = 3
+		}
+	}
+	if v := r.value("kept"); v != "" {
+		b.Kept = atoi(s.w.t, v)
 	}
 	if len(r.what) == 0 {
 		return b

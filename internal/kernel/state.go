@@ -78,6 +78,8 @@ type learned struct {
 type leftOpen struct {
 	red      []string // gates that passed only because they are no worse than at the base
 	findings int      // that nobody accepted
+	proof    pawl.Proof
+	failing  []string // goal tests that are red
 }
 
 // Loops returns the run's loops, the root first.

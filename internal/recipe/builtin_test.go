@@ -95,6 +95,7 @@ func TestDefault(t *testing.T) {
 	base.Kinds[0].Gates[1].Review.Unfilled = pawl.UnfilledAsk // F-34
 	base.Kinds[0].Steps[1].Tools = append(base.Kinds[0].Steps[1].Tools, "update_dependencies")
 	base.Kinds[0].Monitor = map[string][]string{"REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"escalate"}}
+	base.Kinds[0].Proof = pawl.ProofFeedback
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
 		t.Error(diff)
 	}

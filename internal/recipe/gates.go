@@ -46,6 +46,16 @@ func Judges(r *pawl.Recipe, gates []pawl.GateSpec) bool {
 	return slices.ContainsFunc(stagesOf(r), func(s pawl.Stage) bool { return len(s.Commands) == 0 })
 }
 
+// JudgesCriteria reports whether a model or a person judges the finished work of the root loop.
+func JudgesCriteria(r *pawl.Recipe) bool {
+	k := r.Kind(r.Start)
+	stages := k.FinalGates
+	if k.Children == nil {
+		stages = slices.Concat(k.Gates, k.FinalGates)
+	}
+	return slices.ContainsFunc(stages, func(s pawl.Stage) bool { return s.Review != nil || s.Human })
+}
+
 // commandKinds are the kinds of command gates that the recipe runs, * for all, sorted.
 func commandKinds(r *pawl.Recipe) []string {
 	var out []string

@@ -41,6 +41,7 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_steps", "The last steps, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
 	readMonitor(m.Key("monitor", "For a kind without children: what follows if its attempts are FLIP-FLOPPING or REGRESSING. By default this is reported, and nothing follows."), &k.Monitor, ownHealth, ownRecoveries, nil)
+	m.Key("proof", "What follows from an attempt that passes and that nothing shows the goal of: feedback tells it so, once, and another attempt follows; end, the default, ends the loop, unverified.").Word((*string)(&k.Proof), string(pawl.ProofFeedback), string(pawl.ProofEnd))
 	m.Key("recoveries", "How often one health of the attempts may lead there; by default 2.").Int(&k.Recoveries, 1, 10)
 	m.Key("iterations", "The limit on iterations; by default the kind has none of its own.").Int(&k.Iterations, 1, 1000)
 	m.Key("priority", "The starting score of a loop of this kind if children are ordered by score; by default 0.").Int(&k.Priority, 0, maxPriority)

@@ -36,7 +36,7 @@ func (r *Runner) examine(ctx context.Context, job driver.Job, do *pawl.Examine, 
 		return out, err
 	}
 	report := pawl.EvidenceReport{Commit: do.Commit, Base: do.Base, Paths: survey.Paths}
-	report.Findings, report.Remarks = survey.Weigh(reports)
+	report.Findings, report.Remarks, out.Added = survey.Weigh(reports)
 	for _, run := range runs {
 		report.Runs = append(report.Runs, pawl.FurtherRun{On: run.On, Gates: run.Gates, Fresh: run.Fresh, Reason: run.Reason})
 	}
@@ -94,12 +94,17 @@ func (r *Runner) change(ctx context.Context, job driver.Job, do *pawl.Examine) (
 
 // asked returns everything that was asked for: the goal, the criteria, the task.
 func asked(ctx context.Context, job driver.Job, do *pawl.Examine) (string, error) {
+	return textOf(ctx, job, "what was asked for", job.Started.Goal, job.Started.Criteria, do.Task)
+}
+
+// textOf returns documents as one text that words can be looked for in.
+func textOf(ctx context.Context, job driver.Job, what string, of ...pawl.Hash) (string, error) {
 	var text strings.Builder
-	for _, h := range []pawl.Hash{job.Started.Goal, job.Started.Criteria, do.Task} {
+	for _, h := range of {
 		if h.IsZero() {
 			continue
 		}
-		data, err := read(ctx, job, "what was asked for", h)
+		data, err := read(ctx, job, what, h)
 		if err != nil {
 			return "", err
 		}

@@ -201,7 +201,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, b
 		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
 		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash(),
 	}
-	out.Met, out.Duration = kept.Met, kept.Duration
+	out.Met, out.Duration, out.Kept = kept.Met, kept.Duration, kept.Kept
 	out.Missing, out.Lacks = brief.Cut(kept.Missing, 100), brief.Cut(kept.Lacks, 100)
 	count(out, kept.Diagnostics)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {

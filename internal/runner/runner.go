@@ -181,6 +181,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		return r.prepare(ctx, job, do, a)
 	case *pawl.Examine:
 		return r.examine(ctx, job, do, a)
+	case *pawl.WeighGoals:
+		return r.weighGoals(ctx, job, do, a)
 	case *pawl.Commit:
 		return r.commit(ctx, job, do, a)
 	case *pawl.InspectWorkspace:

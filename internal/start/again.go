@@ -160,6 +160,12 @@ func (s *starting) earlier(ctx context.Context) (*earlier, error) {
 	return old, nil
 }
 
+// isDefault reports whether criteria are the one that a run has whose user gave none.
+func isDefault(criteria []byte) bool {
+	var all []pawl.Criterion
+	return json.Unmarshal(criteria, &all) == nil && len(all) == 1 && strings.HasPrefix(all[0].Text, pawl.GoalIsMet)
+}
+
 // lastRun reads what a run was about from its events. What of a damaged run cannot be read is
 // left out.
 func (s *starting) lastRun(ctx context.Context, run pawl.RunID) (*earlier, error) {
@@ -175,7 +181,7 @@ func (s *starting) lastRun(ctx context.Context, run pawl.RunID) (*earlier, error
 	if goal, err := blobs(r.Start.Goal); err == nil {
 		out.goal = string(goal)
 	}
-	if data, err := blobs(r.Start.Criteria); err == nil {
+	if data, err := blobs(r.Start.Criteria); err == nil && !isDefault(data) {
 		_ = json.Unmarshal(data, &out.criteria) // one that cannot be read has none
 	}
 	if p := r.Plan(); p != nil {

@@ -3,6 +3,7 @@ package start
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -51,6 +52,15 @@ func (s *starting) addGates(repo fs.FS) error {
 			set.Gates[i].RequireGreen = true
 		}
 	}
+	for _, test := range flags.NotGreen {
+		if strings.TrimSpace(test) == "" {
+			return wrong("not-green", "names no test")
+		}
+		if slices.Contains(flags.Green, test) {
+			return wrong("not-green", "%q: --green requires the same test", test)
+		}
+	}
+	set.NotGreen = append(set.NotGreen, flags.NotGreen...)
 	for _, test := range flags.Green {
 		if err := mustPass(set.Gates, test); err != nil {
 			return err
@@ -102,6 +112,9 @@ func (s *starting) checkGates() error {
 		}
 		return pawl.Errorf(pawl.CodeInvalid, "no gate would judge the result: %s, it has no other gate, and the run has %s", recipe.Runs(r), strings.Join(kinds, ", ")).
 			WithField("recipe").WithHint("let a loop of the recipe run all of them, in %s: gates: [{name: gates, commands: [all]}]", cmp.Or(strings.Join(s.spec.Origin.Files, ", "), "a recipe of your own"))
+	}
+	if n := len(s.spec.Criteria); n > 0 && !recipe.JudgesCriteria(r) {
+		s.spec.Warnings = append(s.spec.Warnings, fmt.Sprintf("the recipe %s has no review of the finished work: nobody judges the criteria, so the run can only end unverified", r.Name))
 	}
 	for _, g := range gates {
 		switch why := recipe.NeverRun(r, g.Kind); {

@@ -39,6 +39,7 @@ func (r *Run) Apply(e pawl.Event) {
 	r.applyPreparation(e)
 	r.applyGate(l, e)
 	r.applyEvidence(l, e)
+	r.applyGoals(l, e)
 	r.applyPlan(l, e)
 	r.applyMerge(l, e, f)
 	r.applyBatch(l, e)
@@ -49,7 +50,7 @@ func (r *Run) Apply(e pawl.Event) {
 // tell returns an event in words: those of its noun.
 func (t teller) tell() string {
 	return cmp.Or(t.tellRun(), t.tellLimit(), t.tellEffect(), t.tellLoop(), t.tellGeneration(), t.tellSignal(), t.tellIteration(),
-		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPublish(), t.tellPreparation(), t.tellGate(), t.tellEvidence(), t.tellPlan(), t.tellMerge(),
+		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPublish(), t.tellPreparation(), t.tellGate(), t.tellEvidence(), t.tellGoals(), t.tellPlan(), t.tellMerge(),
 		t.tellQuestion(), t.tellMemory(), t.tellBatch(), t.tellHealth(), t.tellCheckpoint(), t.tellFork(), t.e.Body.EventKind().String())
 }
 
@@ -70,6 +71,7 @@ func LookOf(e pawl.Event) Look {
 	k.lookPreparation(e)
 	k.lookGate(e)
 	k.lookEvidence(e)
+	k.lookGoals(e)
 	k.lookPlan(e)
 	k.lookMerge(e)
 	k.lookQuestion(e)

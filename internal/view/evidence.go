@@ -259,7 +259,7 @@ func treeWords(t pawl.Tree) string {
 		return "the candidate with the base's tests"
 	case pawl.TreeReverted:
 		return "the candidate's tests with the base's code"
-	case "":
+	case "", pawl.TreeAgain:
 		return "the same commit"
 	}
 	return "another tree (" + plain.Line(string(t), 40) + ")"

@@ -34,6 +34,7 @@ type Loop struct {
 	loopCheckpoints
 	loopGeneration
 	loopEvidence
+	loopGoals
 
 	alone bool // its kind has no children
 }

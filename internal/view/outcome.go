@@ -24,8 +24,8 @@ type State struct {
 
 // stateTable has the outcomes first. docs/outcomes.md lists them all.
 var stateTable = []State{
-	{string(pawl.OutcomeComplete), "✓", ToneGood, 0, "Every gate passed, at least one of them a command. Gates that failed on the base and still fail are named."},
-	{string(pawl.OutcomeUnverified), "~", ToneWarning, 10, "Nothing failed, but no command gate passed either: read the diff before you merge it."},
+	{string(pawl.OutcomeComplete), "✓", ToneGood, 0, "Every gate passed, and something shows that the work was done: what, is said. Gates that failed on the base and still fail are named."},
+	{string(pawl.OutcomeUnverified), "~", ToneWarning, 10, "Nothing failed, but nothing shows that the goal is reached either: read the diff before you merge it."},
 	{string(pawl.OutcomeIncomplete), "✗", ToneWarning, 11, "The limit of iterations or tasks was reached; with a higher limit it continues."},
 	{string(pawl.OutcomeBlocked), "✗", ToneBad, 12, "Every tier and the council have failed, or what is left depends on what failed."},
 	{string(pawl.OutcomeHalted), "!", ToneBad, 13, "It was stopped by something it cannot fix: the budget, a model, the machine, a critical finding."},
@@ -82,15 +82,18 @@ type Addition struct {
 // The additions. docs/outcomes.md lists them, too.
 var (
 	redAddition     = Addition{"red at base: GATES", "These gates passed only because they are no worse than on the base."}
+	goalAddition    = Addition{"red: TESTS", "These tests failed on the base and still fail, and are likely to be what the goal is about: see [using.md](using.md#when-a-run-is-done)."}
 	findingAddition = Addition{"N findings nobody accepted", "Its changes of tests, gate inputs and the like may be why the gates passed: see [evidence.md](evidence.md). `pawl show` lists them."}
 )
 
 // Additions lists what may stand behind the word of a good end, in their order.
-func Additions() []Addition { return []Addition{redAddition, findingAddition} }
+func Additions() []Addition { return []Addition{redAddition, goalAddition, findingAddition} }
 
 // LeftOpen returns the words that stand behind a good end when something was left open: ", red at
 // base: lint, tests, 2 findings nobody accepted". It is empty when nothing was.
-func LeftOpen(info pawl.RunInfo) string { return StillRed(info.RedAtBase) + Unaccepted(info.Findings) }
+func LeftOpen(info pawl.RunInfo) string {
+	return StillRed(info.RedAtBase) + RedGoals(info.RedGoals) + Unaccepted(info.Findings)
+}
 
 // StillRed returns the words that stand beside a good end when gates let it pass only because they
 // are no worse than at the base: ", red at base: lint, tests". It is empty when there are none.
@@ -114,7 +117,9 @@ func Unaccepted(n int) string {
 func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + r.leftOpen() }
 
 // leftOpen returns the words behind the run's good end.
-func (r *Run) leftOpen() string { return StillRed(r.stillRed()) + Unaccepted(r.findingsLeft) }
+func (r *Run) leftOpen() string {
+	return StillRed(r.stillRed()) + RedGoals(strings.Join(r.redGoals, ", ")) + Unaccepted(r.findingsLeft)
+}
 
 // endTone returns the tone of an end: a good one with findings that nobody accepted is a warning.
 func endTone(b *pawl.RunEnded) Tone {

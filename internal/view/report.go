@@ -138,7 +138,9 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 		if t.verdict == "" || (g.red() && t.verdict != pawl.VerdictHalt) {
 			t.verdict = g.Verdict
 		}
-		t.passed, t.total = t.passed+g.Passed, t.total+g.Total
+		if g.judge != pawl.JudgeGoal { // its tests are the gates'
+			t.passed, t.total = t.passed+g.Passed, t.total+g.Total
+		}
 		t.critical, t.high, t.medium, t.low = t.critical+g.Critical, t.high+g.High, t.medium+g.Medium, t.low+g.Low
 		t.partial, t.redAtBase = t.partial || g.Partial, t.redAtBase || g.RedAtBase
 		t.findings += len(g.Findings)
@@ -257,6 +259,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	t.line("")
 	reportCouncils(&t, l, blobs)
 	r.reportOverruled(&t)
+	r.reportGoals(&t)
 	r.reportEvidence(&t, blobs)
 	if r.Outcome != pawl.OutcomeComplete {
 		red(&t, "[Red]", gates, blobs)
@@ -463,7 +466,7 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	switch r.Outcome {
 	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
 		if r.Outcome == pawl.OutcomeUnverified {
-			t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
+			t.line("Review:  git diff %s...%s (read it: the run is unverified)", short(r.Start.Base), r.Start.Branch)
 		}
 		if r.Start.Begin == "" { // otherwise it has judged a merge, which pawl merge finishes
 			t.line("Merge:   pawl merge %s", string(r.ID))

@@ -48,6 +48,7 @@ type Run struct {
 	Loops []*Loop // in the order they started; the first is the root
 	runGates
 	runEvidence
+	runGoals
 	// Preparations sum up how commits were prepared.
 	Preparations Preparations
 	// Problems are the last things that went wrong besides failing gates,
@@ -195,6 +196,9 @@ func (r *Run) Info() pawl.RunInfo {
 	money := r.Money()
 	info.Money = &money
 	info.RedAtBase, info.Findings = r.stillRed(), r.findingsLeft
+	if r.Outcome.Succeeded() {
+		info.RedGoals, info.Proof = strings.Join(r.redGoals, ", "), r.proof
+	}
 	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info
 }
@@ -252,6 +256,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		r.stops.paused = mark(e, "paused%s", because(b.Reason))
 	case *pawl.RunResumed:
 		r.Status, r.Outcome, r.Reason, r.leftRed, r.findingsLeft = pawl.StatusRunning, "", "", nil, 0
+		r.runGoals = runGoals{}
 		r.stops, r.since, r.told = stops{}, e.Seq, nil
 		for _, l := range r.Loops {
 			if l.Parent == 0 || l.End != nil && l.End.Stopped {
@@ -269,6 +274,7 @@ func (r *Run) applyRun(e pawl.Event) {
 		r.stops.reason = b.Reason
 	case *pawl.RunEnded:
 		r.Status, r.Outcome, r.Reason, r.leftRed, r.findingsLeft = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase, b.Findings
+		r.endGoals(b)
 		if b.Head != "" {
 			r.Head = b.Head
 		}
@@ -317,6 +323,9 @@ func (t teller) tellRun() string {
 		reason := r.unsaid(b.Reason)
 		if b.Reason == r.stops.reason { // it stands where the run began to stop
 			reason = ""
+		}
+		if proof := r.proven(); proof != "" {
+			reason += " · " + proof
 		}
 		return fmt.Sprintf("%s %s%s (%s)", StateOf(b.Outcome).Sign, r.headline(), reason, r.spent())
 	}

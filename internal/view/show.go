@@ -291,6 +291,7 @@ func Show(r *Run, blobs Blobs) string {
 	if mode := r.evidenceMode(); mode != "" {
 		t.line("  Evidence   %s", mode)
 	}
+	r.showGoals(&t)
 	t.line("  Models     %s", r.models())
 	for _, purse := range r.Purses() {
 		t.line("  Agent      %s", purse)

@@ -324,6 +324,8 @@ func effectName(f *pawl.Effect) string {
 		return line("gate %s", do.Gate)
 	case *pawl.Examine:
 		return "comparing the candidate with the base"
+	case *pawl.WeighGoals:
+		return "looking for the tests that the goal is about"
 	case *pawl.Prepare:
 		return line("preparing %s", short(do.Commit))
 	case *pawl.Commit:

@@ -124,7 +124,7 @@ func (o *options) say(app *cli.App, r *view.Run, m merge, at, how string) error 
 	}
 	app.Printf("%s is at %.10s: the work of run %s %s.\n", plain.Line(m.branch, 0), at, r.ID, how)
 	if r.Outcome == pawl.OutcomeUnverified {
-		app.Notef("no command gate vouches for it: the run ended unverified")
+		app.Notef("the run ended unverified: read what it changed")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (w *World) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 		if w.GateVerdict != nil && !do.OnBase {
 			v = w.GateVerdict(place.Iteration, do.Gate)
 		}
-		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: v, Reason: string(v), OnBase: do.OnBase, Passed: 1, Total: 1}, nil
+		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: v, Reason: string(v), OnBase: do.OnBase, Passed: 1, Total: 1, Kept: 1}, nil
 	case *pawl.Prepare:
 		return &pawl.Prepared{Effect: id, Key: "key of " + string(do.Commit)}, nil
 	case *pawl.Commit:

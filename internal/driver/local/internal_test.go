@@ -73,6 +73,8 @@ func TestChangedLines(t *testing.T) {
 			v.SetBool(true)
 		case v.Kind() == reflect.Pointer: // what is true for a moment is not stored
 			v.Set(reflect.New(v.Type().Elem()))
+		case v.Type() == reflect.TypeFor[pawl.Proof]():
+			v.Set(reflect.ValueOf(pawl.Proof{Goals: 1}))
 		case v.Type() == reflect.TypeFor[time.Time]():
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
 		default:

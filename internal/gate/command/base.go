@@ -34,6 +34,35 @@ func (j *judgement) againstBase(r *pawl.GateReport, own outcome) {
 	}
 }
 
+// kept returns how many tests passed on the base and pass now; 1 of a gate that passed on the base and
+// passes now, and shows no single tests. Where the base names no tests that ran, there is nothing to keep.
+func (j *judgement) kept(r *pawl.GateReport) int {
+	base := j.req.Base
+	if base == nil || j.req.Spec.Kind != pawl.GateTests || base.Partial {
+		return 0
+	}
+	if len(base.Tests) == 0 && base.Passed+base.Failed == 0 && base.Format == pawl.ReportExit && r.Format == pawl.ReportExit {
+		if base.Verdict == pawl.VerdictPass && r.Verdict == pawl.VerdictPass {
+			return 1
+		}
+		return 0
+	}
+	if len(base.Tests) == 0 || len(r.Tests) == 0 { // they are only counted
+		return min(base.Passed, r.Passed)
+	}
+	passed := map[string]bool{}
+	for _, t := range base.Tests {
+		passed[t.Name] = t.Status == pawl.TestPass
+	}
+	n := 0
+	for _, t := range r.Tests {
+		if t.Status == pawl.TestPass && passed[t.Name] {
+			n++
+		}
+	}
+	return n
+}
+
 // wanted fails a report that passes without the tests which have to pass.
 func (j *judgement) wanted(r *pawl.GateReport) {
 	if r.Verdict != pawl.VerdictPass {

@@ -64,6 +64,7 @@ func (j *judgement) report() pawl.GateReport {
 	}
 	r.Missing, r.Lacks = j.program, j.lacks
 	j.againstBase(&r, own)
+	r.Kept = j.kept(&r)
 	j.wanted(&r)
 	r.Reason += j.flakyNote() + j.baseNote()
 	for _, note := range j.attempt.said {

@@ -14,26 +14,36 @@ type Exam struct {
 	Commit, Base pawl.CommitHash
 	Tree         pawl.TreeHash
 
-	Effect pawl.Seq // the request that is open; 0 = none is
-	Tries  int      // of the request that is open or was last
-	Failed *pawl.Failure
-	Looked bool  // it is known which gates have to run
-	Runs   []Run // these gates
-	Over   bool  // everything is known
+	Request
+	Looked bool // it is known which gates have to run
+	Runs   Runs // these gates
+	Over   bool // everything is known
 
 	Report   pawl.Hash // a JSON EvidenceReport
 	Findings []string  // IDs
+	Added    int       // tests that the candidate added or changed and that fail on the base's code
+	Docs     bool      // it changes only documentation
 }
 
-// Run is a gate that judges another tree for an examination.
-type Run struct {
-	pawl.FurtherRun
-	Gate   string
-	Effect pawl.Seq // 0 = not in flight
-	Tries  int
-	Failed *pawl.Failure // why the last try gave no verdict
-	Done   bool
-	Report pawl.Hash // zero = it gave no verdict
+// Request is how far a request has come that may be made again. The zero value is one that was not
+// made.
+type Request struct {
+	Effect pawl.Seq // the request that is open; 0 = none is
+	Tries  int      // of the request that is open or was last
+	Failed *pawl.Failure
+}
+
+// Requested records that the request is made.
+func (r *Request) Requested(id pawl.Seq) {
+	r.Effect, r.Failed = id, nil
+	r.Tries++
+}
+
+// Fail records why the request with this ID gave no answer.
+func (r *Request) Fail(id pawl.Seq, why *pawl.Failure) {
+	if r.Effect == id {
+		r.Effect, r.Failed = 0, why
+	}
 }
 
 // Clone returns a copy that shares nothing that changes; of nil, nil.
@@ -52,22 +62,10 @@ func (x *Exam) Is(c *pawl.Committed, base pawl.CommitHash) bool {
 	return x != nil && x.Base == base && (x.Commit == c.Commit || x.Tree != "" && x.Tree == c.Tree)
 }
 
-// Requested records that the candidate is being examined.
-func (x *Exam) Requested(id pawl.Seq) {
-	x.Effect, x.Failed = id, nil
-	x.Tries++
-}
-
 // Fail records why a look at the candidate, or a run of a gate, gave no answer.
 func (x *Exam) Fail(id pawl.Seq, why *pawl.Failure) {
-	if x.Effect == id {
-		x.Effect, x.Failed = 0, why
-	}
-	for i := range x.Runs {
-		if x.Runs[i].Effect == id {
-			x.Runs[i].Effect, x.Runs[i].Failed = 0, why
-		}
-	}
+	x.Request.Fail(id, why)
+	x.Runs.Fail(id, why)
 }
 
 // Examined records what a look led to: gates that have to run, or all that there is to know.
@@ -77,7 +75,8 @@ func (x *Exam) Examined(b *pawl.Examined) {
 	}
 	x.Effect, x.Tries = 0, 0
 	if x.Looked || len(b.Runs) == 0 {
-		x.Looked, x.Over, x.Report, x.Findings = true, true, b.Evidence, b.Findings
+		x.Looked, x.Over, x.Report, x.Findings, x.Added = true, true, b.Evidence, b.Findings, b.Added
+		x.Docs = len(b.Paths) > 0 && !slices.ContainsFunc(b.Paths, func(n pawl.ClassCount) bool { return n.Class != pawl.ClassDocs })
 		return
 	}
 	x.Looked = true
@@ -86,40 +85,4 @@ func (x *Exam) Examined(b *pawl.Examined) {
 			x.Runs = append(x.Runs, Run{FurtherRun: r, Gate: gate})
 		}
 	}
-}
-
-// Asked records that a gate judges another tree.
-func (x *Exam) Asked(gate string, on pawl.Tree, id pawl.Seq) {
-	if r := x.run(gate, on); r != nil {
-		r.Effect, r.Failed = id, nil
-		r.Tries++
-	}
-}
-
-// Judged records what a gate says of another tree.
-func (x *Exam) Judged(b *pawl.GateJudged) {
-	if r := x.run(b.Gate, b.On); r != nil {
-		r.Effect, r.Done, r.Report = 0, true, b.Evidence
-	}
-}
-
-func (x *Exam) run(gate string, on pawl.Tree) *Run {
-	if i := slices.IndexFunc(x.Runs, func(r Run) bool { return r.Gate == gate && r.On == on }); i >= 0 {
-		return &x.Runs[i]
-	}
-	return nil
-}
-
-// Ran reports whether all gates have judged that had to.
-func (x *Exam) Ran() bool {
-	return !slices.ContainsFunc(x.Runs, func(r Run) bool { return !r.Done })
-}
-
-// Further returns the reports of the gates that have run for the examination.
-func (x *Exam) Further() []pawl.GateEvidence {
-	var out []pawl.GateEvidence
-	for _, r := range x.Runs {
-		out = append(out, pawl.GateEvidence{Gate: r.Gate, On: r.On, Report: r.Report})
-	}
-	return out
 }

@@ -37,7 +37,8 @@ type Rung struct {
 type Attempt struct {
 	N      int  // the number of the iteration
 	Failed bool // it did not pass
-	Mends  bool // it passed, and others may make more of the base green
+	Passed bool // it passed, and another one follows because nothing shows that the goal is reached
+	Mends  bool // it passed, and others may make more of the base green; of earlier versions
 	// Files, Tests and Error are fingerprints of the modified files, of the failing tests and
 	// of what was objected, as in [pawl.IterationEnded]; 0 = there is no such thing.
 	Files, Tests, Error uint64
@@ -67,7 +68,11 @@ type Judgement struct {
 	// together; empty = there were none.
 	Quality, Requirements pawl.Verdict
 	StepFailed            string       // why the steps failed; empty = they did not
-	Proven                bool         // a command gate passed
+	Green                 bool         // a command gate is green
+	Proof                 pawl.Proof   // what shows that it is what was asked for
+	RedWeak               string       // which weak goal tests are red; empty = none
+	Unjudged              int          // criteria of the user's that nobody judged
+	NoWork                bool         // the loop only judges what others made, which needs no proof
 	Conflict              bool         // it conflicts with what was merged in the meantime
 	Children              string       // why not every child passed; empty = they did, or there are none
 	ChildrenOutcome       pawl.Outcome // the outcome of the loop if Children is not empty
@@ -108,16 +113,16 @@ type Case struct {
 	Again           bool    // a person wants another iteration
 	Refused         *Ruling // what follows if the list of tasks is refused; nil = it is not
 	Last            string  // why the last allowed iteration does not pass; empty = it is not the last
-	Mends           bool    // tests that were red at the base pass now, none broke, and others are still red
+	AsksForProof    bool    // an attempt that nothing shows the goal of is followed by another one
 	FailsUpward     bool    // the last iteration fails the loop instead of leaving it incomplete, if Ladder.Then is "fail"
 }
 
 // Rule decides what follows from an attempt. It changes nothing. The rules are tried in this order:
 //
 //  1. a halt ends the run, if the halt condition is in force;
-//  2. everything passed: complete, or unverified when no command gate did; with
-//     children that have not all passed, their outcome; again, if more of what was red at the base
-//     is green than before and another attempt is allowed;
+//  2. everything passed: complete, or unverified if that is not shown (see [Judgement.finished]); with
+//     children that have not all passed, their outcome; again, if nothing shows that the goal is reached
+//     and the recipe asks for it;
 //     a conflict with what was merged in the meantime: again, twice in a row;
 //     a person wants another iteration: again; the list of tasks is refused: what that leads to;
 //  3. the last allowed iteration has failed: incomplete;
@@ -134,12 +139,10 @@ func (lad *State) Rule(c *Case) Ruling {
 		return Ruling{Decision: pawl.DecideHalt, Reason: verdict.HaltReason(c.Results), Outcome: pawl.OutcomeHalted}
 	case j.Pass() && j.Children != "":
 		return Ruling{Decision: pawl.DecideHalt, Reason: j.Children, Outcome: j.ChildrenOutcome}
-	case j.Pass() && c.Mends && c.Last == "":
-		return Ruling{Decision: pawl.DecideIterate, Reason: "tests that were red at the base pass now, and others are still red"}
-	case j.Pass() && j.Proven:
-		return Ruling{Decision: pawl.DecideComplete, Reason: passed(c.Results, "every gate passed", "every gate passed or is no worse than at the base"), Outcome: pawl.OutcomeComplete}
+	case j.Pass() && j.Proof.IsNone() && !j.NoWork && c.AsksForProof && c.Last == "":
+		return Ruling{Decision: pawl.DecideIterate, Reason: NoProof}
 	case j.Pass():
-		return Ruling{Decision: pawl.DecideComplete, Reason: passed(c.Results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green"), Outcome: pawl.OutcomeUnverified}
+		return j.finished(c.Results)
 	case j.Conflict && lad.Conflicts+1 < ConflictTries, c.Again:
 		return Ruling{Decision: pawl.DecideIterate, Reason: j.StepFailed}
 	case c.Refused != nil:
@@ -158,6 +161,29 @@ func (lad *State) Rule(c *Case) Ruling {
 	r := lad.next(c)
 	if c.WantsCouncil && lad.Councils == 0 && c.Ladder.Council != nil && r.Decision != pawl.DecideCouncil {
 		return Ruling{Decision: pawl.DecideCouncil, Reason: "the user asked for a council", Tier: cmp.Or(r.Tier, c.Tier)}
+	}
+	return r
+}
+
+// NoProof is why an attempt that passes is not enough.
+const NoProof = "every gate lets it pass, and nothing shows that the goal is reached"
+
+// finished returns how a loop ends whose attempt passed: complete if a command gate is green, or a test
+// that names the work stands for it, and there is proof; else unverified.
+func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
+	r := Ruling{Decision: pawl.DecideComplete, Outcome: pawl.OutcomeUnverified}
+	named := j.Proof.Goals+j.Proof.Added+j.Proof.Tasks > 0
+	switch {
+	case j.RedWeak != "":
+		r.Reason = j.RedWeak
+	case j.Unjudged > 0:
+		r.Reason = "nobody judged whether the criteria are met"
+	case !j.Green && !named:
+		r.Reason = passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green")
+	case j.Proof.IsNone() && !j.NoWork:
+		r.Reason = NoProof
+	default:
+		r.Outcome, r.Reason = pawl.OutcomeComplete, passed(results, "every gate passed", "every gate passed or is no worse than at the base")
 	}
 	return r
 }

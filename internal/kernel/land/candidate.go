@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/verdict"
 )
@@ -26,6 +27,8 @@ type Candidate struct {
 	Extracted  bool     // what the attempt taught was taken, or could not be
 	Astray     bool     // it has used up its ways back
 	Merge      *Entry   // on its way into the parent's branch; nil = it is not
+
+	Goals *exam.Weighing // which goal tests it has red; nil = that was not asked
 }
 
 // GateRun is a command gate that was asked to judge a commit.
@@ -46,7 +49,7 @@ func (c *Candidate) Clone() *Candidate {
 	n := *c
 	n.Gates, n.Results, n.votes = slices.Clone(c.Gates), slices.Clone(c.Results), slices.Clone(c.votes)
 	n.empty = slices.Clone(c.empty)
-	n.Merge = c.Merge.Clone()
+	n.Merge, n.Goals = c.Merge.Clone(), c.Goals.Clone()
 	return &n
 }
 
@@ -78,6 +81,7 @@ func (c *Candidate) find(is func(*pawl.GateJudged) bool) *pawl.GateJudged {
 // Rejudge drops verdicts that were on another tree, and forgets which gates were asked.
 func (c *Candidate) Rejudge(drop func(*pawl.GateJudged) bool) {
 	if c != nil {
+		c.Goals = nil
 		c.Gates, c.Results = nil, slices.DeleteFunc(slices.Clone(c.Results), drop)
 	}
 }

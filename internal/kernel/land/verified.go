@@ -15,10 +15,15 @@ type Verified struct {
 	Commit   pawl.CommitHash
 	Tree     pawl.TreeHash
 	Base     pawl.CommitHash // the head of the parent's branch that it stands on, or the run's base
+	Goals    int             // goal tests that pass
+	Weak     bool            // nothing objects but that weak goal tests are red
+	Strong   int             // goal tests that were strong then
 	Criteria int             // that reviews found met
 	Passing  int             // tests that pass
 	Gates    int             // command gates that pass
 	Reports  []Report        // on its tests
+	// Candidate is the state as it was committed, where Weak is set; else nil.
+	Candidate *pawl.Committed
 }
 
 // Report is what a gate of the settings said of tests.
@@ -42,7 +47,7 @@ func VerifiedOf(n int, c *pawl.Committed, results []*pawl.GateJudged, gate func(
 			return Verified{}
 		case r.Kind == "" && r.Judge == pawl.JudgeGate:
 			v.Criteria += r.Passed
-		case i < 0 || r.Verdict == pawl.VerdictSkip:
+		case i < 0 || r.Judge != pawl.JudgeGate || r.Verdict == pawl.VerdictSkip:
 		case r.Partial:
 			return Verified{}
 		default:
@@ -63,10 +68,19 @@ func VerifiedOf(n int, c *pawl.Committed, results []*pawl.GateJudged, gate func(
 }
 
 // Below reports whether another state is at least as good, which makes it the better one if it is
-// newer: more criteria are met, or as many and more tests pass, or as many and more gates pass. It
+// newer: nothing objects but that weak goal tests are red, or that is the same and more goal tests pass,
+// or as many and more criteria are met, or as many and more tests pass, or as many and more gates pass. It
 // is true for the zero state, and false if the other one is that.
 func (v *Verified) Below(o *Verified) bool {
-	return o.N > 0 && cmp.Or(cmp.Compare(v.Criteria, o.Criteria), cmp.Compare(v.Passing, o.Passing), cmp.Compare(v.Gates, o.Gates)) <= 0
+	return o.N > 0 && cmp.Or(cmp.Compare(one(v.Weak), one(o.Weak)), cmp.Compare(v.Goals, o.Goals), cmp.Compare(v.Criteria, o.Criteria),
+		cmp.Compare(v.Passing, o.Passing), cmp.Compare(v.Gates, o.Gates)) <= 0
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // Report returns the report that a gate of the settings gave on the tests of the state; zero = none.

@@ -13,10 +13,10 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Proves reports whether a verdict proves that a commit does what it should: a command gate that
-// the user configured passed, and did not fail on the base.
-func Proves(r *pawl.GateJudged) bool {
-	return r.Kind != "" && r.Kind != pawl.GateValidation && r.Verdict == pawl.VerdictPass && !r.RedAtBase
+// Green reports whether a verdict is that of a command gate that the user configured, which passed, and
+// not only because it is no worse than on the base.
+func Green(r *pawl.GateJudged) bool {
+	return r.Kind != "" && r.Judge == pawl.JudgeGate && r.Kind != pawl.GateValidation && r.Verdict == pawl.VerdictPass && !r.RedAtBase
 }
 
 // Halt returns the first verdict that halts, or nil.
@@ -141,21 +141,6 @@ func Objections(results []*pawl.GateJudged, others ...string) []string {
 	return out
 }
 
-// Mend reports whether the candidate passes tests that did not pass before, of a gate that is red at the
-// base, breaks none, and leaves some red that are red at the base, of that gate or of another one that runs
-// tests: what a linter says of the base is not to be mended. Red reports whether a gate is red at the base.
-func Mend(results []*pawl.GateJudged, red func(gate string) bool) bool {
-	mended, left := false, false
-	for _, r := range results {
-		if len(r.Broke) > 0 {
-			return false
-		}
-		mended = mended || len(r.Mended) > 0 && red(r.Gate)
-		left = left || r.RedAtBase && (r.Kind == pawl.GateTests || len(r.Mended) > 0)
-	}
-	return mended && left
-}
-
 // RedAtBase returns the names of the gates that pass only because they are no worse than at the
 // base, in order.
 func RedAtBase(results []*pawl.GateJudged) []string {
@@ -180,7 +165,7 @@ func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 		c := &pawl.GateJudged{
 			Gate: b.Gate, Judge: b.Judge, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
 			Passed: b.Passed, Total: b.Total, Broke: b.Broke, Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence, By: b.By,
-			Unanswered: b.Unanswered, Findings: b.Findings, WasGreen: b.WasGreen, Again: b.Again,
+			Unanswered: b.Unanswered, Findings: b.Findings, WasGreen: b.WasGreen, Again: b.Again, Kept: b.Kept, Weak: b.Weak,
 		}
 		if !Passes(b.Verdict) {
 			c.Reason = b.Reason
@@ -209,7 +194,7 @@ func Object(results []*pawl.GateJudged) bool {
 // Confidence returns how sure the checks are of a commit, in percent, as a weighted mean. The
 // weights are those of Loom's gates:
 //
-//	3  a command gate proves the commit (see [Proves])
+//	3  a command gate is green (see [Green])
 //	3  the lowest of the reviews' shares of met criteria and of all stated confidences; it does
 //	   not count if no review has criteria
 //	2  first: it is the first attempt
@@ -221,7 +206,7 @@ func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) in
 	proven, reviewed, sure := 0, false, 100
 	for _, r := range results {
 		switch {
-		case Proves(r):
+		case Green(r):
 			proven = 100
 		case r.Kind == "" && r.Total > 0:
 			reviewed, sure = true, min(sure, r.Passed*100/r.Total)

@@ -106,7 +106,7 @@ func TestHalt(t *testing.T) {
 	}
 }
 
-func TestProves(t *testing.T) {
+func TestGreen(t *testing.T) {
 	for _, row := range []struct {
 		judged pawl.GateJudged
 		want   bool
@@ -119,8 +119,8 @@ func TestProves(t *testing.T) {
 		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictPass, RedAtBase: true}, false},
 		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictPass}, true},
 	} {
-		if got := Proves(&row.judged); got != row.want {
-			t.Errorf("%+v proves: %t", row.judged, got)
+		if got := Green(&row.judged); got != row.want {
+			t.Errorf("%+v is green: %t", row.judged, got)
 		}
 	}
 }
@@ -221,39 +221,6 @@ func TestObjections(t *testing.T) {
 	} {
 		if got := Objections(row.results, row.others...); !cmp.Equal(got, row.want) {
 			t.Errorf("got %q, want %q", got, row.want)
-		}
-	}
-}
-
-// An attempt mends what is red at the base if a test passes that did not, none broke, and some are
-// still red. F-26
-func TestMend(t *testing.T) {
-	red := func(mended, broke string) *pawl.GateJudged {
-		g := &pawl.GateJudged{Gate: "unit", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, RedAtBase: true}
-		g.Mended, g.Broke = strings.Fields(mended), strings.Fields(broke)
-		return g
-	}
-	green := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Mended: []string{"TestE"}}
-	broken := &pawl.GateJudged{Gate: "e2e", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Broke: []string{"TestE"}}
-	lint := &pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Verdict: pawl.VerdictPass, RedAtBase: true}
-	repaired := &pawl.GateJudged{Gate: "new", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Mended: []string{"TestN"}}
-	for _, row := range []struct {
-		name    string
-		results []*pawl.GateJudged
-		want    bool
-	}{
-		{"nothing", nil, false},
-		{"none more", []*pawl.GateJudged{red("", "")}, false},
-		{"one more", []*pawl.GateJudged{red("TestA", "")}, true},
-		{"one more, and one less", []*pawl.GateJudged{red("TestA", "TestB")}, false},
-		{"one more, and another gate has one less", []*pawl.GateJudged{red("TestA", ""), broken}, false},
-		{"all of it", []*pawl.GateJudged{green}, false},
-		{"all of one gate, none of another", []*pawl.GateJudged{green, red("", "")}, true},
-		{"all tests, and the linter is as it was", []*pawl.GateJudged{green, lint}, false},
-		{"of a gate that was green at the base", []*pawl.GateJudged{repaired, red("", "")}, false},
-	} {
-		if got := Mend(row.results, func(gate string) bool { return gate != "new" }); got != row.want {
-			t.Errorf("%s: %v", row.name, got)
 		}
 	}
 }

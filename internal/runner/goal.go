@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/evidence"
+	"pawl/internal/kernel/brief"
+)
+
+// weighGoals finds out which tests that were red at the base the goal is about, and which of them the
+// candidate has red.
+func (r *Runner) weighGoals(ctx context.Context, job driver.Job, do *pawl.WeighGoals, a *answer) (pawl.Answer, error) {
+	search, readErr, err := r.goalSearch(ctx, job, do)
+	if err != nil {
+		return nil, fmt.Errorf("weigh the goal tests: %w", err)
+	}
+	found := search.Goals()
+	if *readErr != nil {
+		return nil, fmt.Errorf("weigh the goal tests: %w", *readErr)
+	}
+	out := &pawl.GoalsWeighed{Effect: job.Effect.ID, Commit: do.Commit, Count: len(found.Tests), Again: found.Again, Unsure: found.Unsure}
+	if do.Commit == "" || len(do.Again) > 0 { // there is nothing to be run, or it was
+		out.Again = nil
+	}
+	for _, t := range found.Tests {
+		if t.Why.IsWeak() {
+			out.Weak++
+		}
+	}
+	for _, t := range found.Red {
+		if t.Why.IsWeak() {
+			out.RedWeak++
+		} else {
+			out.Red++
+		}
+		if len(out.Failing) < pawl.MaxGoalsNamed {
+			out.Failing = append(out.Failing, brief.Cut(t.String(), maxName))
+		}
+	}
+	for _, t := range found.Picked[:min(len(found.Picked), pawl.MaxGoalsNamed)] {
+		t.Name = brief.Cut(t.Name, maxName)
+		out.Picked = append(out.Picked, t)
+	}
+	if len(found.Tests) == 0 {
+		return out, nil
+	}
+	doc, err := a.document(found.Tests)
+	if err != nil {
+		return nil, fmt.Errorf("keep the goal tests: %w", err)
+	}
+	out.Goals = doc.Hash()
+	return out, nil
+}
+
+// goalSearch returns what is known for a search for goal tests.
+func (r *Runner) goalSearch(ctx context.Context, job driver.Job, do *pawl.WeighGoals) (*evidence.GoalSearch, *error, error) {
+	commit := do.Commit
+	if commit == "" {
+		commit = do.Base
+	}
+	look := &pawl.Examine{Commit: commit, Base: do.Base, Task: do.Task, Reports: do.Reports}
+	c, readErr, err := r.change(ctx, job, look)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Secrets = nil
+	s := &evidence.GoalSearch{
+		Root: do.Task.IsZero(), Excluded: job.Settings.NotGreen, Survey: evidence.Look(c), Examined: !do.Evidence.IsZero(),
+		Examines: job.Settings.Evidence != "" && job.Settings.Evidence != pawl.EvidenceOff,
+	}
+	if s.Asked, err = textOf(ctx, job, "what was asked for", job.Started.Goal, job.Started.Criteria); !s.Root {
+		s.Asked, err = textOf(ctx, job, "the task", do.Task)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	reports, err := gateReports(ctx, job, look)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Base = reports.Base
+	if do.Commit != "" {
+		s.Own = reports.Own
+	}
+	if len(do.Again) > 0 {
+		again, err := gateReports(ctx, job, &pawl.Examine{Further: do.Again})
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Again = map[string]*pawl.GateReport{}
+		for gate, rep := range again.On[pawl.TreeAgain] {
+			s.Again[gate] = rep
+		}
+	}
+	for _, h := range do.Goals {
+		var known []pawl.GoalTest
+		if err := decode(ctx, job, "the goal tests", h, &known); err != nil {
+			return nil, nil, err
+		}
+		s.Known = append(s.Known, known...)
+	}
+	var found pawl.EvidenceReport
+	if s.Examined {
+		err = decode(ctx, job, "what was found in the candidate", do.Evidence, &found)
+	}
+	s.Findings = found.Findings
+	return s, readErr, err
+}
