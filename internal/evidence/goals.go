@@ -302,8 +302,12 @@ func (p *picking) isFound(t pawl.GoalTest) bool {
 }
 
 // beside adds, where nothing says which tests the goal is about, those that are red at the base in the file,
-// or else the suite, of one that an attempt mended.
+// or else the suite, of one that an attempt mended. They bind the run and none of its tasks: nobody can say
+// which of these they belong to, and a sibling's red test fails no task.
 func (p *picking) beside() {
+	if !p.Root {
+		return
+	}
 	var mended []pawl.GoalTest
 	for t, why := range p.why {
 		switch why {

@@ -173,7 +173,7 @@ func TestMendedGoals(t *testing.T) {
 		changed                map[string]string
 		known                  []pawl.GoalTest
 		findings               []pawl.Finding
-		examined, off          bool
+		examined, off, child   bool
 		flaky                  []string
 		asked                  string
 		want, red, rerun       string
@@ -182,6 +182,7 @@ func TestMendedGoals(t *testing.T) {
 		{name: "it has to run again", base: "-shop.TestAdd, -shop.TestSub, -shop.TestTill", own: "+shop.TestAdd, -shop.TestSub, -shop.TestTill", changed: code, rerun: "tests"},
 		{name: "it stays green", base: "-shop.TestAdd, -shop.TestSub, -shop.TestTill", own: "+shop.TestAdd, -shop.TestSub, -shop.TestTill", again: "+shop.TestAdd, -shop.TestSub", changed: code,
 			want: "shop.TestAdd mended, shop.TestSub beside", red: "shop.TestSub"},
+		{name: "of a task, nothing is beside it", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "+shop.TestAdd, -shop.TestSub", changed: code, child: true, want: "shop.TestAdd mended"},
 		{name: "the next attempt breaks it", base: "-shop.TestAdd, -shop.TestSub", own: "-shop.TestAdd, +shop.TestSub", again: "-shop.TestAdd, +shop.TestSub", changed: code, known: mended,
 			want: "shop.TestAdd mended, shop.TestSub mended", red: "shop.TestAdd"},
 		{name: "it is red when it runs again", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "-shop.TestAdd, -shop.TestSub", changed: code},
@@ -204,7 +205,7 @@ func TestMendedGoals(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := searched(goFiles, row.changed)
-			s.Asked, s.Known, s.Findings, s.Examined, s.Examines = row.asked, row.known, row.findings, row.examined, !row.off
+			s.Root, s.Asked, s.Known, s.Findings, s.Examined, s.Examines = !row.child, row.asked, row.known, row.findings, row.examined, !row.off
 			s.Base = map[string]*pawl.GateReport{"tests": reportedTests(row.base)}
 			s.Own = map[string]*pawl.GateReport{"tests": reportedTests(row.own)}
 			s.Own["tests"].Flaky = row.flaky

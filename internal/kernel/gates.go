@@ -435,9 +435,7 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 func (l *Loop) judgement() ladder.Judgement {
 	j := ladder.Judgement{Quality: verdict.Quality(l.verdicts()), Requirements: verdict.Requirements(l.verdicts()), StepFailed: l.iter.stepFailed}
 	j.Green = slices.ContainsFunc(l.verdicts(), verdict.Green)
-	if l.redWeak() > 0 {
-		j.RedWeak = redGoals(l.cand.Goals)
-	}
+	j.RedWeak = l.redAtEnd()
 	if r := l.lastAnswerTo(pawl.AskMerge); r != nil && j.StepFailed == "" && r.choice == choiceReject {
 		j.StepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}

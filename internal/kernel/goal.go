@@ -180,6 +180,18 @@ func (l *Loop) redWeak() int {
 	return l.cand.Goals.RedWeak
 }
 
+// redAtEnd says which weak goal tests the candidate has red, or that no gate judged the goal tests of the whole
+// that the children made; "" if neither is so.
+func (l *Loop) redAtEnd() string {
+	switch {
+	case l.redWeak() > 0:
+		return redGoals(l.cand.Goals)
+	case l.Parent == 0 && l.gen.planned && l.goals.Count > 0 && (l.cand == nil || l.cand.Goals == nil || !l.cand.Goals.Over):
+		return fmt.Sprintf("no gate judged the whole, which has %s", plural(l.goals.Count, "goal test"))
+	}
+	return ""
+}
+
 // endWithWeak ends a loop for which no further attempt is allowed on an attempt that has only weak goal tests
 // red, if there is one: the present one, or the best one, which is judged once more. It reports
 // whether it does; if so and again is not 0, that is the attempt.

@@ -84,11 +84,22 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
 		Again: l.wantsAnother(), Refused: l.planRefusal(b), AsksForProof: s.asksForProof(l),
 	}
+	if l.failsGoalsAgain() {
+		c.Last = ladder.FirstError(b)
+	}
 	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)
 		c.FailsUpward = l.Kind.Children != nil || s.failsUpward(l)
 	}
 	return l.ladder.Rule(&c)
+}
+
+// failsGoalsAgain reports whether what the loop's children made left goal tests red once more: a new plan was
+// made for them already, which is dear, and no other one follows.
+func (l *Loop) failsGoalsAgain() bool {
+	fails := func(r *pawl.GateJudged) bool { return r.Judge == pawl.JudgeGoal && !verdict.Passes(r.Verdict) }
+	last := l.lastAttempt()
+	return l.spawns() && last != nil && slices.ContainsFunc(last.Results, fails) && slices.ContainsFunc(l.verdicts(), fails)
 }
 
 // asksForProof reports whether an attempt that passes without proof is followed by another one, once. Tests

@@ -5,6 +5,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/flow"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/plan"
 )
@@ -50,5 +51,35 @@ func TestAllTasksPassed(t *testing.T) {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+// A plan begins anew for goal tests of the whole that are red, and if they are red again the loop ends. F-67
+func TestGoalsOfTheWholeFailTwice(t *testing.T) {
+	red := &pawl.GateJudged{Gate: gateGoal, Judge: pawl.JudgeGoal, Kind: pawl.GateTests, Verdict: pawl.VerdictFail}
+	other := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}
+	for _, row := range []struct {
+		why         string
+		before, now *pawl.GateJudged
+		want        string
+	}{
+		{"the first time", other, red, "iterate"},
+		{"again", red, red, "halt incomplete"},
+		{"something else this time", red, other, "iterate"},
+	} {
+		r := treeLoop()
+		s := &State{Recipe: r, Settings: settings(), Started: &pawl.RunStarted{}}
+		l := newLoop(1, &r.Kinds[0])
+		l.Kind.Iterations, l.Kind.Ladder = 9, pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 9}}}
+		l.flow, l.Iteration, l.Tier = flow.Of(l.Kind), 2, 1
+		l.ladder.History = []ladder.Attempt{{N: 1, Failed: true, Results: []*pawl.GateJudged{row.before}}}
+		l.cand = &land.Candidate{Committed: &pawl.Committed{}, Results: []*pawl.GateJudged{row.now}}
+		l.gen.planned, l.gen.read = true, &plan.Reading{}
+		if !l.spawns() {
+			t.Fatal("the loop has no children")
+		}
+		if got := spell(s.ruling(l, l.judgement(), s.iterationEnd(l, l.judgement()))); got != row.want {
+			t.Errorf("%s: got %q, want %q", row.why, got, row.want)
+		}
 	}
 }
