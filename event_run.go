@@ -339,6 +339,9 @@ type RunEnded struct {
 	// Failing are the first goal tests that are red in the result, at most [MaxGoalsNamed] of at most
 	// 80 bytes.
 	Failing []string `json:"failing,omitempty"`
+	// RefusedPlan reports that what was carried out is a plan that its review refused and a person let
+	// pass.
+	RefusedPlan bool `json:"refused_plan,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -352,4 +355,5 @@ func (b *RunEnded) fields(c *coder) {
 	num(c, 5, &b.Findings)
 	sub(c, 6, func(c *coder) { c.proof(&b.Proof) })
 	words(c, 7, &b.Failing)
+	flag(c, 8, &b.RefusedPlan)
 }

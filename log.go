@@ -183,6 +183,9 @@ type RunInfo struct {
 	// RedGoals names the goal tests, with commas between, that are red in the result of a run that ended
 	// well; empty = none.
 	RedGoals string `json:"red_goals,omitempty"`
+	// RefusedPlan reports that a run which ended well carried out a plan that its review refused and a
+	// person let pass.
+	RefusedPlan bool `json:"refused_plan,omitempty"`
 	// Proof is what shows that the result is what was asked for, of a run that ended well.
 	Proof Proof `json:"proof,omitzero"`
 	// Findings counts those of the result that nobody accepted, of a run that ended well.

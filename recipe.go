@@ -236,6 +236,10 @@ type When struct {
 	Verification []int `json:"verification,omitempty"`
 	// Scaffold is whether the loop's own task lays the ground for others; nil = either.
 	Scaffold *bool `json:"scaffold,omitempty"`
+	// Output are results of which a step must have handed one in.
+	Output []string `json:"output,omitempty"`
+	// Criteria is whether the user gave criteria; nil = either.
+	Criteria *bool `json:"criteria,omitempty"`
 	// Verdict is that of the attempt, for what comes after the gates: pass or fail.
 	Verdict []Verdict `json:"verdict,omitempty"`
 }

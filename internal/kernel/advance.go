@@ -87,7 +87,7 @@ func (d *draft) finish() {
 		b := &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head}
 		if b.Outcome.Succeeded() {
 			b.RedAtBase, b.Findings = d.s.leftOpen.red, d.s.leftOpen.findings
-			b.Proof, b.Failing = d.s.leftOpen.proof, d.s.leftOpen.failing
+			b.Proof, b.Failing, b.RefusedPlan = d.s.leftOpen.proof, d.s.leftOpen.failing, d.s.leftOpen.plan
 		}
 		d.emit(0, b)
 	}

@@ -104,7 +104,7 @@ func (s *State) applyRun(e pawl.Event) error {
 			l.worktree.Verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
-		s.Status, s.Outcome, s.Reason, s.leftOpen = pawl.StatusEnded, b.Outcome, b.Reason, leftOpen{b.RedAtBase, b.Findings, b.Proof, b.Failing}
+		s.Status, s.Outcome, s.Reason, s.leftOpen = pawl.StatusEnded, b.Outcome, b.Reason, leftOpen{b.RedAtBase, b.Findings, b.Proof, b.Failing, b.RefusedPlan}
 		s.Stopping, s.Drain = nil, ""
 	case *pawl.Archived:
 		s.archived = true
@@ -212,7 +212,7 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	fields := flow.Fields(s.Recipe)
 	for i := range s.Recipe.Kinds {
 		f := flow.Of(&s.Recipe.Kinds[i])
-		f.Fields = fields
+		f.Fields, f.Criteria = fields, b.CriteriaGiven
 		s.flows = append(s.flows, f)
 	}
 	if hasEagerKinds(s.Recipe) {
@@ -462,6 +462,9 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.IterationStarted:
 		l.startIteration(b)
+		if l.Parent == 0 { // it makes another plan
+			s.leftOpen.plan = false
+		}
 	case *pawl.IterationRestarted:
 		l.Attempt = b.Attempt
 		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, rejudges: l.iter.rejudges, salvaged: l.iter.salvaged, questionRoundsByStep: l.iter.questionRoundsByStep})
@@ -473,6 +476,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		return s.applySessionEnded(l, b)
 	case *pawl.RoundsEnded:
 		l.applyRoundsEnded(b)
+		s.leftOpen.plan = s.leftOpen.plan || !b.Refused.IsZero()
 	case *pawl.Rerouted:
 		return l.rerouted(b)
 	case *pawl.GatesReused:

@@ -88,6 +88,8 @@ func (l *Loop) skips(w *pawl.When) bool {
 	return w != nil && (len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier) ||
 		w.Scaffold != nil && *w.Scaffold != l.task.Scaffold ||
 		len(w.Verification) > 0 && !slices.Contains(w.Verification, max(l.task.Verify, 1)) ||
+		len(w.Output) > 0 && !slices.ContainsFunc(l.left.Outputs, func(in pawl.Input) bool { return slices.Contains(w.Output, in.Name) }) ||
+		w.Criteria != nil && *w.Criteria != l.flow.Criteria ||
 		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.left.Decision))
 }
 

@@ -23,7 +23,7 @@ func Info(s *State) pawl.RunInfo {
 	info.Questions, info.Archived = s.openQuestions, s.archived
 	if s.Outcome.Succeeded() {
 		info.RedAtBase, info.Findings = strings.Join(s.leftOpen.red, ", "), s.leftOpen.findings
-		info.RedGoals, info.Proof = strings.Join(s.leftOpen.failing, ", "), s.leftOpen.proof
+		info.RedGoals, info.Proof, info.RefusedPlan = strings.Join(s.leftOpen.failing, ", "), s.leftOpen.proof, s.leftOpen.plan
 	}
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason

@@ -80,6 +80,7 @@ type leftOpen struct {
 	findings int      // that nobody accepted
 	proof    pawl.Proof
 	failing  []string // goal tests that are red
+	plan     bool     // it is what a plan asked for that its review refused and a person let pass
 }
 
 // Loops returns the run's loops, the root first.

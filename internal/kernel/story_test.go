@@ -154,7 +154,7 @@ func (s *story) begin(t *testing.T, td *datadriven.TestData) {
 	}
 	given := *first
 	first = started(t, r, set)
-	first.Tasks, first.Signs, first.Learnings = given.Tasks, given.Signs, given.Learnings
+	first.Tasks, first.Signs, first.Learnings, first.CriteriaGiven = given.Tasks, given.Signs, given.Learnings, given.CriteriaGiven
 	s.w.mustTake(Input{Start: &Start{Run: worldRun, Started: first}})
 }
 

@@ -34,7 +34,7 @@ import (
 // Further commands:
 //
 //	recipe                       the recipe of the next run with recipe=own, in YAML
-//	run recipe=NAME [given] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback] [announce] [records] [learnings=N]
+//	run recipe=NAME [given] [criteria] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback] [announce] [records] [learnings=N]
 //	replan [because=TEXT], reply N CHOICE [text=TEXT] [by=NAME] [about=stale], forget N
 //	plan                         where the tasks stand
 
@@ -189,6 +189,8 @@ func (s *story) treeOption(t *testing.T, first *pawl.RunStarted, set *pawl.Setti
 		first.Learnings = atoi(t, value)
 	case "given":
 		first.Tasks = blobOf(listName(""))
+	case "criteria":
+		first.CriteriaGiven = true
 	case "signs":
 		first.Signs = []string{"it lists 5 steps"}
 	case "approval":

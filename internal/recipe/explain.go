@@ -249,6 +249,9 @@ func when(r *pawl.Recipe, w *pawl.When) string {
 		given(len(verification) > 0, "only if the task's verification tier is "+strings.Join(verification, " or ")),
 		given(w.Scaffold != nil && *w.Scaffold, "only if the task is a scaffold"),
 		given(w.Scaffold != nil && !*w.Scaffold, "only if the task is not a scaffold"),
+		given(len(w.Output) > 0, "only after "+strings.Join(w.Output, " or ")+" was handed in"),
+		given(w.Criteria != nil && *w.Criteria, "only if criteria were given"),
+		given(w.Criteria != nil && !*w.Criteria, "only if no criteria were given"),
 		given(len(verdicts) > 0, "only on "+strings.Join(verdicts, " or ")))
 }
 

@@ -142,6 +142,11 @@ func readWhen(m *strictyaml.Map, w *pawl.When) {
 	if scaffold.Bool(is); scaffold.Given() {
 		w.Scaffold = is
 	}
+	m.Key("output", "Only after a step of the loop has handed in one of these results, by its name.").Texts(&w.Output)
+	criteria, given := m.Key("criteria", "Only when the user gave criteria, or only when the user gave none."), new(bool)
+	if criteria.Bool(given); criteria.Given() {
+		w.Criteria = given
+	}
 	var verdict []string
 	m.Key("verdict", "Only in `extract`: only if the iteration passed, or failed.").Words(&verdict, "pass", "fail")
 	if verdict != nil {

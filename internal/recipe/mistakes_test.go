@@ -317,7 +317,7 @@ func TestMistakes(t *testing.T) {
 		{name: "scaffold of a list", in: batched, old: "{scaffold: false}", new: "{scaffold: [1]}",
 			want: "x.yaml:32:39: kinds.leaf.steps[1].when.scaffold: want true or false, got a list"},
 		{name: "when that says nothing", in: batched, old: "{scaffold: false}", new: "{}", semantic: true,
-			want: "x.yaml:32:22: kinds.leaf.steps[1].when: says nothing: give decision, tier, verification or scaffold"},
+			want: "x.yaml:32:22: kinds.leaf.steps[1].when: says nothing: give decision, tier, verification, scaffold, output or criteria"},
 		{name: "questions without a place", in: batched, old: "{name: look, output: context}", new: "{name: look, output: context, questions: true}", semantic: true,
 			want: "x.yaml:15:52: kinds.plan.children.before_batch[0].questions: questions are part of what is handed in: the output must be one of plan, review"},
 		{name: "many that ask", in: batched, old: "for_each: plan.decisions, output: decision", new: "for_each: plan.decisions, questions: true, output: review", semantic: true,

@@ -24,6 +24,7 @@ var (
 
 // Pandora is exactly what its document asks for.
 func TestPandora(t *testing.T) {
+	given := true
 	commands := pawl.Stage{Name: "commands", Commands: []string{"*"}, Timeout: 120 * time.Second}
 	execute := func(name string) pawl.Step { // P-06 P-07
 		return pawl.Step{Name: name, Role: "coordinator", Prompt: name + ".md", Tools: working, Output: "result", Append: true,
@@ -44,9 +45,20 @@ func TestPandora(t *testing.T) {
 				execute("coordinate"))},
 			{Name: "answer", Role: "synthesis", Prompt: "answer.md", Tools: reading, Output: "summary", When: &pawl.When{Decision: []string{"COMPLETE"}}},
 		},
+		Gates: []pawl.Stage{
+			{Name: "at-once", Commands: []string{"*"}, Timeout: 120 * time.Second, When: &pawl.When{Output: []string{"result"}}, On: once.On},
+			{Name: "validation", When: &pawl.When{Output: []string{"result"}}, // P-08 P-09 F-86
+				Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk},
+				On: map[pawl.Verdict]pawl.Route{
+					"revise": {From: "answer", Max: 2, Then: "fail"},
+					"retry":  {From: "start", Max: 1, Then: "fail"},
+				}},
+		},
 		Children: &pawl.Children{From: "plan", Kind: "task", When: &pawl.When{Decision: []string{"PANDORA_LOOP"}},
 			Order: "priority", Parallel: 1, Limit: 10, Admit: pawl.AdmitReady, OnFailure: pawl.FailBlock}, // P-02 P-03 P-11 P-31 P-70
-		FinalGates: []pawl.Stage{commands},
+		FinalGates: []pawl.Stage{commands,
+			{Name: "whole", When: &pawl.When{Decision: []string{"PANDORA_LOOP"}, Criteria: &given},
+				Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk}}},
 		FinalSteps: []pawl.Step{{Name: "close", Role: "synthesis", Prompt: "close.md", Tier: 1, Output: "summary"}},
 		Ladder:     pawl.Ladder{Then: "blocked"},
 	}, {

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -204,6 +205,17 @@ func names(steps []*pawl.Step) []string {
 
 func (c *kindChecker) stepNames() []string { return names(c.steps) }
 
+// outputs are the names of the results that the steps before hand in.
+func (c *kindChecker) outputs() []string {
+	var out []string
+	for _, s := range c.steps {
+		if name := cmp.Or(s.Output, s.Name); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // step is the step of this name that comes before, or nil.
 func (c *kindChecker) step(name string) *pawl.Step {
 	for _, s := range c.steps {
@@ -399,9 +411,12 @@ func (c *kindChecker) when(path string, w *pawl.When) {
 		return
 	}
 	if reflect.DeepEqual(*w, pawl.When{}) {
-		c.bad(path, "says nothing: give decision, tier, verification or scaffold")
+		c.bad(path, "says nothing: give decision, tier, verification, scaffold, output or criteria")
 	}
 	c.decides(path+".decision", w.Decision)
+	for i, name := range w.Output {
+		c.known(at(path+".output", i), "result of a step", name, c.outputs())
+	}
 	if len(w.Verification) > 0 {
 		c.ownTask(path + ".verification")
 	}

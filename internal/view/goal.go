@@ -17,6 +17,8 @@ type loopGoals struct {
 type runGoals struct {
 	proof    pawl.Proof
 	redGoals []string // goal tests that are red in the result
+	// refusedPlan reports that a plan was carried out that its review had refused.
+	refusedPlan bool
 }
 
 func (r *Run) applyGoals(l *Loop, e pawl.Event) {
@@ -30,7 +32,7 @@ func (r *Run) applyGoals(l *Loop, e pawl.Event) {
 
 // endGoals records what shows that the result is what was asked for.
 func (r *Run) endGoals(b *pawl.RunEnded) {
-	r.runGoals = runGoals{proof: b.Proof}
+	r.runGoals = runGoals{proof: b.Proof, refusedPlan: b.RefusedPlan}
 	r.proof.Person = plain.Line(b.Proof.Person, 0)
 	for _, name := range b.Failing {
 		r.redGoals = append(r.redGoals, plain.Line(name, 0))

@@ -82,17 +82,29 @@ type Addition struct {
 // The additions. docs/outcomes.md lists them, too.
 var (
 	redAddition     = Addition{"red at base: GATES", "These gates passed only because they are no worse than on the base."}
+	planAddition    = Addition{"refused plan carried out", "Its review did not approve the plan, and a person let it pass. The report has what was objected."}
 	goalAddition    = Addition{"red: TESTS", "These tests failed on the base and still fail, and are likely to be what the goal is about: see [using.md](using.md#when-a-run-is-done)."}
 	findingAddition = Addition{"N findings nobody accepted", "Its changes of tests, gate inputs and the like may be why the gates passed: see [evidence.md](evidence.md). `pawl show` lists them."}
 )
 
 // Additions lists what may stand behind the word of a good end, in their order.
-func Additions() []Addition { return []Addition{redAddition, goalAddition, findingAddition} }
+func Additions() []Addition {
+	return []Addition{planAddition, redAddition, goalAddition, findingAddition}
+}
 
 // LeftOpen returns the words that stand behind a good end when something was left open: ", red at
 // base: lint, tests, 2 findings nobody accepted". It is empty when nothing was.
 func LeftOpen(info pawl.RunInfo) string {
-	return StillRed(info.RedAtBase) + RedGoals(info.RedGoals) + Unaccepted(info.Findings)
+	return refusedPlan(info.RefusedPlan) + StillRed(info.RedAtBase) + RedGoals(info.RedGoals) + Unaccepted(info.Findings)
+}
+
+// refusedPlan returns the words that stand beside a good end of a plan that its review had refused: "" of any
+// other.
+func refusedPlan(is bool) string {
+	if !is {
+		return ""
+	}
+	return ", " + planAddition.Words
 }
 
 // StillRed returns the words that stand beside a good end when gates let it pass only because they
@@ -118,12 +130,13 @@ func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + r.leftO
 
 // leftOpen returns the words behind the run's good end.
 func (r *Run) leftOpen() string {
-	return StillRed(r.stillRed()) + RedGoals(strings.Join(r.redGoals, ", ")) + Unaccepted(r.findingsLeft)
+	return refusedPlan(r.refusedPlan) + StillRed(r.stillRed()) + RedGoals(strings.Join(r.redGoals, ", ")) + Unaccepted(r.findingsLeft)
 }
 
-// endTone returns the tone of an end: a good one with findings that nobody accepted is a warning.
+// endTone returns the tone of an end: a good one with findings that nobody accepted, or of a plan that was
+// refused, is a warning.
 func endTone(b *pawl.RunEnded) Tone {
-	if t := StateOf(b.Outcome).Tone; t != ToneGood || b.Findings == 0 {
+	if t := StateOf(b.Outcome).Tone; t != ToneGood || b.Findings == 0 && !b.RefusedPlan {
 		return t
 	}
 	return ToneWarning

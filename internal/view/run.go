@@ -197,7 +197,7 @@ func (r *Run) Info() pawl.RunInfo {
 	info.Money = &money
 	info.RedAtBase, info.Findings = r.stillRed(), r.findingsLeft
 	if r.Outcome.Succeeded() {
-		info.RedGoals, info.Proof = strings.Join(r.redGoals, ", "), r.proof
+		info.RedGoals, info.Proof, info.RefusedPlan = strings.Join(r.redGoals, ", "), r.proof, r.refusedPlan
 	}
 	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info

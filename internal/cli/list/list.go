@@ -299,7 +299,7 @@ const gap = 2
 
 // tone is the colour of a run's status.
 func tone(r pawl.RunInfo) view.Tone {
-	if r.RedAtBase != "" || r.Findings > 0 {
+	if r.RedAtBase != "" || r.Findings > 0 || r.RefusedPlan {
 		return view.ToneWarning
 	}
 	return view.StateOfRun(r).Tone
@@ -310,6 +310,9 @@ func tone(r pawl.RunInfo) view.Tone {
 func state(r pawl.RunInfo) string {
 	out := view.StateOfRun(r).String()
 	if r.Status == pawl.StatusEnded {
+		if r.RefusedPlan {
+			out += ", refused plan"
+		}
 		if r.RedAtBase != "" {
 			out += ", red at base"
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Flow lists all steps of a kind in the order in which they run. Sessions name their step by its
-// position in this list. A flow does not change after its Fields are set.
+// position in this list. A flow does not change after its Fields and Criteria are set.
 type Flow struct {
 	// Steps holds the steps of an iteration, where the steps of a group take the place of the
 	// group; then the steps before a batch of children, those after it, and the final steps.
@@ -21,6 +21,8 @@ type Flow struct {
 	// Fields are the fields of results over whose entries steps run; see [Fields]. [Of] leaves
 	// them empty, because they are those of the whole recipe.
 	Fields []string
+	// Criteria reports that the user gave criteria. [Of] leaves it false.
+	Criteria bool
 }
 
 // Group is a recipe's step that repeats other steps: those from position from up to, but not
