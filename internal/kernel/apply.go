@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/budget"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/session"
 )
@@ -322,6 +323,7 @@ func (s *State) reopen(l *Loop) {
 	if l.base == nil {
 		l.base = make([]baseline, len(s.Settings.Gates))
 	}
+	l.goals.Picking = exam.Request{}
 }
 
 // requestReplan asks for a new plan if the loop failed although every task has passed:

@@ -425,7 +425,7 @@ func (d *draft) judgeBaseAgain(l *Loop) bool {
 	}
 	for i := range l.base {
 		b := &l.base[i]
-		if !b.cut || d.s.isLeftOut(i) {
+		if !b.cut || d.s.isLeftOut(i) || d.s.Settings.Gates[i].Kind == pawl.GateHeldOut {
 			continue
 		}
 		g := &d.s.Settings.Gates[i]

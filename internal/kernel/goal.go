@@ -24,9 +24,22 @@ const gateGoal = "goal-tests"
 // weighTimeout bounds a look at which goal tests are red.
 const weighTimeout = 5 * time.Minute
 
-// hasRedBase reports whether a command gate judged the loop's base and failed there.
-func (l *Loop) hasRedBase() bool {
-	return slices.ContainsFunc(l.base, func(b baseline) bool { return b.known && b.red && !b.cut && b.missing == "" })
+// hasRedBase reports whether a command gate judged the loop's base and failed there. Held-out checks have no
+// goal tests: nothing may become known of them.
+func (s *State) hasRedBase(l *Loop) bool {
+	for i := range l.base {
+		if b := &l.base[i]; b.red && s.tellsOfBase(l, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsOfBase reports whether a command gate other than held-out checks judged the loop's base, and nothing
+// kept it from doing so in full.
+func (s *State) tellsOfBase(l *Loop, gate int) bool {
+	b := &l.base[gate]
+	return b.known && !b.cut && b.missing == "" && s.Settings.Gates[gate].Kind != pawl.GateHeldOut
 }
 
 // judgesOnly reports whether the loop does no work of its own: it judges what others made, and that is not
@@ -36,7 +49,7 @@ func (l *Loop) judgesOnly() bool { return l.flow.Main == 0 }
 // goalsAtStart has the goal tests picked that the goal names, before the work starts, and reports
 // whether they are known.
 func (d *draft) goalsAtStart(l *Loop) bool {
-	if l.Parent != 0 || l.judgesOnly() || l.goals.Known || l.Iteration > 0 || !l.hasRedBase() {
+	if l.Parent != 0 || l.judgesOnly() || l.goals.Known || l.Iteration > 0 || !d.s.hasRedBase(l) {
 		return true
 	}
 	switch w := &l.goals.Picking; {
@@ -47,16 +60,16 @@ func (d *draft) goalsAtStart(l *Loop) bool {
 		return false
 	}
 	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(gateGoal), Timeout: weighTimeout,
-		Do: &pawl.WeighGoals{Base: l.Base, Reports: l.baseReports(d.s.Settings.Gates)}})
+		Do: &pawl.WeighGoals{Base: l.Base, Reports: d.s.baseReports(l)}})
 	return false
 }
 
 // baseReports returns what the command gates said of the base, where nothing cut them short.
-func (l *Loop) baseReports(gates []pawl.GateSpec) []pawl.GateEvidence {
+func (s *State) baseReports(l *Loop) []pawl.GateEvidence {
 	var out []pawl.GateEvidence
-	for i := range gates {
-		if b := &l.base[i]; b.known && !b.cut && b.missing == "" && !b.evidence.IsZero() {
-			out = append(out, pawl.GateEvidence{Gate: gates[i].Name, Base: b.evidence})
+	for i := range l.base {
+		if b := &l.base[i]; s.tellsOfBase(l, i) && !b.evidence.IsZero() {
+			out = append(out, pawl.GateEvidence{Gate: s.Settings.Gates[i].Name, Base: b.evidence})
 		}
 	}
 	return out
@@ -64,15 +77,15 @@ func (l *Loop) baseReports(gates []pawl.GateSpec) []pawl.GateEvidence {
 
 // hasGoals reports whether the present candidate may have goal tests: something was red at the base, and
 // the gates have judged what the loop made.
-func (l *Loop) hasGoals() bool {
+func (s *State) hasGoals(l *Loop) bool {
 	judged := slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Kind != "" && r.Judge == pawl.JudgeGate })
-	return judged && !l.judgesOnly() && (l.hasRedBase() || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
+	return judged && !l.judgesOnly() && (s.hasRedBase(l) || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
 }
 
 // weighGoals has it found out which goal tests the candidate has red, fails it if strong ones are, and
 // reports whether all is known that can be known so far.
 func (d *draft) weighGoals(l *Loop) bool {
-	if !l.hasGoals() {
+	if !d.s.hasGoals(l) {
 		return true
 	}
 	w := l.cand.Goals
@@ -108,7 +121,7 @@ func (d *draft) weighGoals(l *Loop) bool {
 // weigh requests a look at which goal tests the candidate has red.
 func (d *draft) weigh(l *Loop, again []pawl.GateEvidence, evidence pawl.Hash) {
 	do := &pawl.WeighGoals{Commit: l.gateCommit(), Base: l.Base, Task: l.task.Spec, Goals: l.goals.Lists(), Again: again, Evidence: evidence}
-	for _, e := range l.baseReports(d.s.Settings.Gates) {
+	for _, e := range d.s.baseReports(l) {
 		if r := l.result(e.Gate); r != nil && r.Kind != "" && !r.Partial {
 			e.Report = r.Evidence
 			do.Reports = append(do.Reports, e)

@@ -274,7 +274,7 @@ func (l *Loop) lines() []string {
 func (s *State) redAtBase(l *Loop) []pawl.Input {
 	var out []pawl.Input
 	for i := range l.base {
-		if b := &l.base[i]; b.red && !b.evidence.IsZero() && len(out) < maxRedAtBase {
+		if b := &l.base[i]; b.red && !b.evidence.IsZero() && s.Settings.Gates[i].Kind != pawl.GateHeldOut && len(out) < maxRedAtBase {
 			out = append(out, pawl.Input{Name: s.Settings.Gates[i].Name, Blob: b.evidence})
 		}
 	}

@@ -26,10 +26,12 @@ func (g *Goals) Weighed(b *pawl.GoalsWeighed) {
 // Strong returns how many are not weak.
 func (g *Goals) Strong() int { return g.Count - g.Weak }
 
-// Land adds the goal tests of a loop below, whose work has landed.
+// Land adds the goal tests of a loop below, whose work has landed, with those of loops below that.
 func (g *Goals) Land(of *Goals) {
-	if !of.List.IsZero() && !slices.Contains(g.Landed, of.List) {
-		g.Landed = append(slices.Clip(g.Landed), of.List)
+	for _, list := range of.Lists() {
+		if !slices.Contains(g.Landed, list) {
+			g.Landed = append(slices.Clip(g.Landed), list)
+		}
 	}
 }
 
