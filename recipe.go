@@ -280,6 +280,8 @@ type Review struct {
 	Votes int `json:"votes,omitempty"`
 	// Unfilled says what follows when no reviewer up to the strongest tier hands in a result.
 	Unfilled Unfilled `json:"unfilled,omitempty"`
+	// Memory is what the reviewer is shown of the run's memory; nil = nothing.
+	Memory *Memory `json:"memory,omitempty"`
 }
 
 // Unfilled is what follows when no reviewer hands in a result.

@@ -72,13 +72,13 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		}
 	case pawl.ForReview:
 		rv := l.stage(x.Index).Review
-		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
+		do.Template, do.Tools, do.Output, do.Memory = rv.Prompt, rv.Tools, rv.Output, rv.Memory
 		l.addChanged(do)
 		l.addSecondLook(do, l.stage(x.Index).Name)
 		d.s.addEvidence(l, do)
 	case pawl.ForBatch:
 		rv := l.Kind.Children.Judge
-		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
+		do.Template, do.Tools, do.Output, do.Memory = rv.Prompt, rv.Tools, rv.Output, rv.Memory
 		d.s.addBatch(l, do)
 	case pawl.ForProposal:
 		spec := l.Kind.Ladder.Council

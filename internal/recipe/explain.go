@@ -286,6 +286,7 @@ func (e *explainer) stages(title string, stages []pawl.Stage) {
 
 func (e *explainer) review(r *pawl.Review) string {
 	return parts("review by "+r.Role+" on "+e.r.Tier(r.Tier), given(r.Votes > 1, fmt.Sprintf("%d votes", r.Votes)),
+		given(r.Memory != nil, memory(r.Memory)),
 		given(len(r.Tools) > 0, "tools "+strings.Join(r.Tools, " ")))
 }
 

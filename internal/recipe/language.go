@@ -90,10 +90,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD; in `after_batch`, `result.FIELD` means the lists of all the group's children.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
 	m.Key("parallel", "How many of these run at once; by default 1.").Int(&s.Parallel, 1, 64)
 	m.Key("questions", "Whether the agent may hand in questions: the loop then waits for a person, and the step runs again with the answers, 3 times at most.").Bool(&s.Questions)
-	strictyaml.Sub(m.Key("memory", "What the agent is shown of the run's memory."), "memory", &s.Memory, func(m *strictyaml.Map, v *pawl.Memory) {
-		m.Need("select", "All entries, or those that concern the loop.").Word(&v.Select, "all", "relevant")
-		m.Need("max_tokens", "The most tokens that they may take.").Int(&v.MaxTokens, 1, 100_000)
-	})
+	strictyaml.Sub(m.Key("memory", "What the agent is shown of the run's memory."), "memory", &s.Memory, readMemory)
 	strictyaml.Sub(m.Key("repeat", "Makes the step a group that repeats; it then has only a name, `when` and `repeat`."), "repeat", &s.Repeat, readRepeat)
 	if s.Role == "" && s.Repeat == nil {
 		s.Role = s.Name
@@ -196,6 +193,11 @@ func route(f *strictyaml.Field, v pawl.Verdict, s *pawl.Stage) {
 }
 
 // readReview reads a review that hands in this output when nothing else is said.
+func readMemory(m *strictyaml.Map, v *pawl.Memory) {
+	m.Need("select", "All entries, or those that concern the loop.").Word(&v.Select, "all", "relevant")
+	m.Need("max_tokens", "The most tokens that they may take.").Int(&v.MaxTokens, 1, 100_000)
+}
+
 func readReview(output string) func(*strictyaml.Map, *pawl.Review) {
 	return func(m *strictyaml.Map, r *pawl.Review) {
 		r.Output = output
@@ -212,6 +214,7 @@ func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&r.Turns, 1, 200)
 	readCap(m, &r.Cap)
 	m.Key("votes", "How many reviewers judge independently: if they agree, that decides; otherwise a person is asked. By default 1.").Int(&r.Votes, 1, 9)
+	strictyaml.Sub(m.Key("memory", "What the reviewer is shown of the run's memory."), "memory", &r.Memory, readMemory)
 	r.Unfilled = pawl.Unfilled(orElse(string(r.Unfilled), string(pawl.UnfilledAsk)))
 	m.Key("unfilled", "What follows if no reviewer hands in a result, each one a tier stronger than the one before: a person is asked, or it counts as a failure of the work; by default `ask`.").Word((*string)(&r.Unfilled), "ask", "fail")
 }

@@ -24,12 +24,14 @@ var (
 
 // Pandora is exactly what its document asks for.
 func TestPandora(t *testing.T) {
-	given := true
+	given, all := true, &pawl.Memory{Select: "all", MaxTokens: 2000} // P-50 P-62 P-81 F-93
 	commands := pawl.Stage{Name: "commands", Commands: []string{"*"}, Timeout: 120 * time.Second}
 	execute := func(name string) pawl.Step { // P-06 P-07
 		return pawl.Step{Name: name, Role: "coordinator", Prompt: name + ".md", Tools: working, Output: "result", Append: true,
 			When: &pawl.When{Decision: []string{"EXECUTE"}}}
 	}
+	taught := execute("execute")
+	taught.Memory = all
 	rounds := func(steps ...pawl.Step) *pawl.Repeat { // P-04 P-51
 		return &pawl.Repeat{Max: 5, Until: []string{"COMPLETE"}, OnMax: "continue", Steps: steps}
 	}
@@ -67,11 +69,11 @@ func TestPandora(t *testing.T) {
 			{Name: "work", Repeat: rounds(
 				pawl.Step{Name: "decide", Role: "planner", Prompt: "decide.md", Tools: reading, Output: "next", Required: true, // P-05
 					Memory: &pawl.Memory{Select: "all", MaxTokens: 2000}}, // P-81
-				execute("execute"))},
-			{Name: "synthesis", Role: "synthesis", Prompt: "synthesis.md", Tools: reading, Output: "summary", Required: true}, // P-08 P-52
+				taught)},
+			{Name: "synthesis", Role: "synthesis", Prompt: "synthesis.md", Tools: reading, Output: "summary", Required: true, Memory: all}, // P-08 P-52
 		},
 		Gates: []pawl.Stage{once, {Name: "validation", // P-08 P-53
-			Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk},
+			Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk, Memory: all},
 			On: map[pawl.Verdict]pawl.Route{
 				"revise": {From: "synthesis", Max: 2, Then: "fail"}, // P-B21
 				"retry":  {From: "start", Max: 1, Then: "fail"},     // P-10 P-74 P-75 P-B07

@@ -277,9 +277,13 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 	if c.around {
 		c.changesNothing(path, s, "what is written around a batch is part of nobody's work")
 	}
-	if m := s.Memory; m != nil {
-		c.known(path+".memory.select", "selection", m.Select, []string{"all", "relevant"})
-		c.between(path+".memory.max_tokens", m.MaxTokens, 1, 100_000)
+	c.memory(path+".memory", s.Memory)
+}
+
+func (c *kindChecker) memory(path string, m *pawl.Memory) {
+	if m != nil {
+		c.known(path+".select", "selection", m.Select, []string{"all", "relevant"})
+		c.between(path+".max_tokens", m.MaxTokens, 1, 100_000)
 	}
 }
 

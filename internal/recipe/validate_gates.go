@@ -89,6 +89,7 @@ func (c *kindChecker) review(path string, r *pawl.Review, output string) {
 	c.between(path+".turns", r.Turns, 0, 200)
 	c.cap(path+".session_limit", r.Cap)
 	c.between(path+".votes", r.Votes, 0, 9)
+	c.memory(path+".memory", r.Memory)
 	c.known(path+".output", "output of this review", r.Output, []string{output})
 }
 
