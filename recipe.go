@@ -226,6 +226,8 @@ type ToolLimit struct {
 type Check struct {
 	Name    string `json:"name"` // many_steps: see kernel.Signs
 	Demands string `json:"demands"`
+	// Over are the decisions that it overrules; empty = all others.
+	Over []string `json:"over,omitempty"`
 }
 
 // When lets something happen only under certain conditions; all that are given must hold.

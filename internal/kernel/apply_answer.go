@@ -201,6 +201,9 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 }
 
 func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Answer) error {
+	if do, ok := f.Do.(*pawl.CallModel); ok && s.model(do) == nil { // a damaged log
+		return fmt.Errorf("effect %d calls model %d of tier %d, which there is not", f.ID, do.Choice, do.Tier)
+	}
 	if x != nil { // the wait for a place is not the session's time
 		x.Extend(machineWait(a))
 	}
@@ -521,6 +524,9 @@ func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 	case !b.OnBase && l.cand == nil: // on a candidate that was dropped
 	case !b.OnBase:
 		l.cand.Judged(b, s.Recipe.JudgeOf(b))
+		if b.Judge == pawl.JudgeGoal && verdict.Passes(b.Verdict) {
+			l.goals.Left = b.Reason
+		}
 		if b.Judge == pawl.JudgeEvidence {
 			for _, f := range b.Findings {
 				s.findings.Told(f.ID)

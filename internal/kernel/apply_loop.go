@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
@@ -350,7 +351,7 @@ func (l *Loop) dropDetails() {
 		*l.iter = Iteration{} // it may share its allocation with the loop, which lives on: see clone
 	}
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
-	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
+	l.left, l.upstream, l.person, l.goals = flow.Leavings{}, upstream{}, person{}, exam.Goals{}
 	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
 	if l.Parent != 0 || l.ratchets() {
 		*l.gen = Generation{n: l.gen.n, Course: monitor.Course{Health: l.gen.Health}}

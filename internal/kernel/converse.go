@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -248,10 +249,12 @@ func (s *State) openIDs(l *Loop) []string {
 // overrules returns the decision that a step's check demands instead of the one in f. It
 // returns "" if the goal shows no signs that call for it, or if f has it.
 func (s *State) overrules(st *pawl.Step, f pawl.Facts) string {
-	if st.Check == nil || len(s.Started.Signs) == 0 || f.Get("decision") == st.Check.Demands {
+	c := st.Check
+	switch has := f.Get("decision"); {
+	case c == nil || len(s.Started.Signs) == 0 || has == c.Demands, len(c.Over) > 0 && !slices.Contains(c.Over, has):
 		return ""
 	}
-	return st.Check.Demands
+	return c.Demands
 }
 
 // stepOf returns the recipe's step that a session is for, or nil.

@@ -199,6 +199,8 @@ func (l *Loop) redAtEnd() string {
 	switch {
 	case l.redWeak() > 0:
 		return redGoals(l.cand.Goals)
+	case l.goals.Left != "" && (l.cand == nil || l.cand.Goals == nil || !l.cand.Goals.Over): // it has landed
+		return l.goals.Left
 	case l.Parent == 0 && l.gen.planned && l.goals.Count > 0 && (l.cand == nil || l.cand.Goals == nil || !l.cand.Goals.Over):
 		return fmt.Sprintf("no gate judged the whole, which has %s", plural(l.goals.Count, "goal test"))
 	}
@@ -206,8 +208,9 @@ func (l *Loop) redAtEnd() string {
 }
 
 // endWithWeak ends a loop for which no further attempt is allowed on an attempt that has only weak goal tests
-// red, if there is one: the present one, or the best one, which is judged once more. It reports
-// whether it does; if so and again is not 0, that is the attempt.
+// red, if there is one: the present one, or of the run's own loop the best one, which is judged once more. The
+// best one of a task may lack what others have landed since. It reports whether it does; if so and again is
+// not 0, that is the attempt.
 func (d *draft) endWithWeak(l *Loop, r ladder.Ruling) (again int, does bool) {
 	switch r.Outcome {
 	case pawl.OutcomeIncomplete, pawl.OutcomeBlocked, pawl.OutcomeFailed:
@@ -222,7 +225,7 @@ func (d *draft) endWithWeak(l *Loop, r ladder.Ruling) (again int, does bool) {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeGoal, Gate: gateGoal, Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Weak: true,
 			Passed: l.cand.Goals.Green(), Total: l.cand.Goals.Count, Reason: brief.Cut("no attempt is left: "+redGoals(l.cand.Goals), 300)})
 		return 0, true
-	case best.Weak && best.Strong == l.goals.Strong() && best.N != l.Iteration && best.Candidate != nil:
+	case l.Parent == 0 && best.Weak && best.Strong == l.goals.Strong() && best.N != l.Iteration && best.Candidate != nil:
 		return best.N, true
 	}
 	return 0, false

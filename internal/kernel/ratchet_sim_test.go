@@ -289,8 +289,8 @@ func (b *climber) saw(e pawl.Event) {
 		default:
 			b.stuck = true
 		}
-	case *pawl.RunResumed:
-		b.stuck = false
+	case *pawl.RunResumed: // one that ended tries again, one that was paused only goes on
+		b.stuck = b.stuck && x.From == ""
 	case *pawl.HealthJudged:
 		b.healthy(x)
 	case *pawl.RunEnded:

@@ -202,7 +202,11 @@ func check(c *pawl.Check) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("which must decide %s if the harness sees %s", c.Demands, strings.ReplaceAll(c.Name, "_", " "))
+	s := fmt.Sprintf("which must decide %s if the harness sees %s", c.Demands, strings.ReplaceAll(c.Name, "_", " "))
+	if len(c.Over) > 0 {
+		s += " and it would decide " + strings.Join(c.Over, " or ")
+	}
+	return s
 }
 
 func orDefault(turns int) int {

@@ -75,6 +75,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	strictyaml.Sub(m.Key("check", "What the harness checks itself, and the decision that it then demands."), "check", &s.Check, func(m *strictyaml.Map, c *pawl.Check) {
 		m.Need("name", "many_steps: does the goal look like more than one task?").Word(&c.Name, signs...)
 		m.Need("demands", "The decision. An agent that decides otherwise is asked again and shown the signs; then the check decides.").Match(&c.Demands, decisionPattern, aDecision)
+		m.Key("over", "The decisions that it overrules; by default all others.").Texts(&c.Over)
 	})
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&s.Turns, 1, 200)
 	readCap(m, &s.Cap)

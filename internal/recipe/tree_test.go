@@ -41,7 +41,7 @@ func TestPandora(t *testing.T) {
 		Name: "request", Iterations: 1,
 		Steps: []pawl.Step{
 			{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Tools: reading, Output: "tasks", Required: true, // P-16 P-26
-				Check: &pawl.Check{Name: "many_steps", Demands: "PANDORA_LOOP"}, Memory: &pawl.Memory{Select: "relevant", MaxTokens: 2000}},
+				Check: &pawl.Check{Name: "many_steps", Demands: "PANDORA_LOOP", Over: []string{"EXECUTE"}}, Memory: &pawl.Memory{Select: "relevant", MaxTokens: 2000}},
 			{Name: "direct", When: &pawl.When{Decision: []string{"EXECUTE"}}, Repeat: rounds( // P-91
 				pawl.Step{Name: "next", Role: "planner", Prompt: "next.md", Tools: reading, Output: "next", Required: true}, // P-05
 				execute("coordinate"))},

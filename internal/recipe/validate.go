@@ -314,6 +314,9 @@ func (c *kindChecker) check(path string, s *pawl.Step) {
 	if s.Check.Demands == "" {
 		c.bad(path+".demands", "is missing: which decision?")
 	}
+	if slices.Contains(s.Check.Over, s.Check.Demands) {
+		c.bad(path+".over", "%s is what the check demands", s.Check.Demands)
+	}
 	if !s.Required {
 		c.bad(path, "without required: true there need not be a decision to look at")
 	}

@@ -29,6 +29,7 @@ type Session struct {
 	// PromptSeq is the event of Prompt.
 	PromptSeq pawl.Seq
 	End       *pawl.SessionEnded // nil while it is under way
+	EndSeq    pawl.Seq
 	Spent     Spending
 	Model     string // the one that replied last
 	Said      []Said // its conversation so far
@@ -175,11 +176,17 @@ func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 	if ignored := b.Facts.All(pawl.FactSurplus); len(ignored) > 0 {
 		s += fmt.Sprintf(" (ignored in its result: %s)", strings.Join(ignored, ", "))
 	}
+	if had := b.Facts.Get(factOverruled); had != "" {
+		s += fmt.Sprintf(" · it decided %s, and the harness decides %s: %s", had, b.Facts.Get("decision"), strings.Join(t.r.Start.Signs, "; "))
+	}
 	if x := t.session(b.Session); x != nil {
 		s += " · " + t.r.spending(x.Spent)
 	}
 	return s
 }
+
+// factOverruled is the fact of a result that has the decision which a check of the recipe replaced.
+const factOverruled = "overruled"
 
 func (t teller) session(n int) *Session {
 	if t.l == nil {
@@ -307,7 +314,7 @@ func (r *Run) applySession(l *Loop, e pawl.Event, f *pawl.Effect) {
 		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
 	case *pawl.SessionEnded:
 		if s := l.sessions[b.Session]; s != nil {
-			s.End = b
+			s.End, s.EndSeq = b, e.Seq
 		}
 	}
 	if x, ok := SaidBy(e, f); ok && l.sessions[x.Session] != nil {
@@ -372,7 +379,7 @@ func (k *Look) lookSession(e pawl.Event) {
 			k.Level = Normal
 		}
 	case *pawl.SessionEnded:
-		if b.Result == pawl.SessionDone || b.Result == pawl.SessionAbandoned { // a line before says why
+		if b.Facts.Get(factOverruled) == "" && (b.Result == pawl.SessionDone || b.Result == pawl.SessionAbandoned) { // a line before says why
 			k.Level = Normal
 		}
 	}

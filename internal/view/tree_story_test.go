@@ -321,3 +321,22 @@ func loomCancelled(tb testing.TB) *story {
 	s.add(1, &pawl.Notified{Effect: notify, Status: 204})
 	return s
 }
+
+// F-87: that a check of the recipe decided something else than the planner is told as it happens, and is why.
+func TestOverruledDecision(t *testing.T) {
+	s := grow(t, pandora, "Build all of it", settings())
+	s.events[0].Body.(*pawl.RunStarted).Signs = []string{"it lists 5 steps"}
+	x := s.start(pawl.ForStep, s.place("plan", "planner", 3), 0, 1)
+	s.turn(x, "I plan.", 9_000, 3_000)
+	s.add(1, &pawl.SessionEnded{Session: x.Session, Result: pawl.SessionDone, Output: s.blob("{}"),
+		Facts: pawl.Facts{{Name: "decision", Value: "PANDORA_LOOP"}, {Name: "overruled", Value: "EXECUTE"}}})
+	const said = "decided EXECUTE, and the harness decides PANDORA_LOOP: it lists 5 steps"
+	last := s.events[len(s.events)-1]
+	r := fold(s.events)
+	if got := Line(last, r, s.read); !strings.Contains(got, "it "+said) || LookOf(last).Level != Important {
+		t.Errorf("the line is %q", got)
+	}
+	if got := WhyText(r); !strings.Contains(got, "plan "+said) {
+		t.Errorf("why says\n%s", got)
+	}
+}

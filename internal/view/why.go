@@ -286,12 +286,28 @@ func (r *Run) whyRunning(c *chain) {
 	}
 }
 
+// whyOverruled says that a check of the recipe decided something else than an agent.
+func (r *Run) whyOverruled(c *chain, l *Loop) {
+	it := l.last()
+	if it == nil {
+		return
+	}
+	for _, s := range it.Sessions {
+		if s.End == nil || s.End.Facts.Get(factOverruled) == "" {
+			continue
+		}
+		c.add(LinkBecause, fmt.Sprintf("%s decided %s, and the harness decides %s: %s", s.Place.Step, s.End.Facts.Get(factOverruled), s.End.Facts.Get("decision"),
+			strings.Join(r.Start.Signs, "; ")), s.EndSeq)
+	}
+}
+
 // whyTasks says which tasks failed and why, what they block, and why the plan
 // was made anew.
 func (r *Run) whyTasks(c *chain, l *Loop) {
 	if l == nil {
 		return
 	}
+	r.whyOverruled(c, l)
 	r.whyHealth(c, l)
 	p := l.Plan()
 	if p == nil {

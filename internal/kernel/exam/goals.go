@@ -14,6 +14,7 @@ type Goals struct {
 	Landed []pawl.Hash // the lists of loops below, whose work is in this one's
 	Known  bool        // those that the goal names are known
 	Waived bool        // the loop ends although weak ones are red
+	Left   string      // which weak ones it ends with; empty = it does not
 
 	Picking Request // of those that are known before the work starts
 }
