@@ -202,11 +202,11 @@ func check(c *pawl.Check) string {
 	if c == nil {
 		return ""
 	}
-	s := fmt.Sprintf("which must decide %s if the harness sees %s", c.Demands, strings.ReplaceAll(c.Name, "_", " "))
+	over := ""
 	if len(c.Over) > 0 {
-		s += " and it would decide " + strings.Join(c.Over, " or ")
+		over = " and not " + strings.Join(c.Over, " or ")
 	}
-	return s
+	return fmt.Sprintf("which must decide %s%s if the harness sees %s", c.Demands, over, strings.ReplaceAll(c.Name, "_", " "))
 }
 
 func orDefault(turns int) int {

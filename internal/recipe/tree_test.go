@@ -341,7 +341,7 @@ func TestExplainLoom(t *testing.T) {
 			t.Errorf("it is not explained: %q in\n%s", want, text)
 		}
 	}
-	for _, want := range []string{"must submit tasks, which must decide PANDORA_LOOP if the harness sees many steps,", "learn: extractor, on fast, only on pass,"} {
+	for _, want := range []string{"must submit tasks, which must decide PANDORA_LOOP and not EXECUTE if the harness sees many steps,", "learn: extractor, on fast, only on pass,"} {
 		if text := recipe.Explain(MustLoad(t, "pandora")); !strings.Contains(text, want) {
 			t.Errorf("it is not explained: %q in\n%s", want, text)
 		}
