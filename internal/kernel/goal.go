@@ -105,7 +105,11 @@ func (d *draft) weighGoals(l *Loop) bool {
 		d.runAgain(l)
 		return false
 	case !w.Over:
-		d.weigh(l, w.Runs.Further(), pawl.Hash{})
+		found := pawl.Hash{}
+		if w.Examined && d.s.isExamined(l) {
+			found = l.gen.exam.Report
+		}
+		d.weigh(l, w.Runs.Further(), found)
 		return false
 	case w.Unsure && !w.Examined && d.s.isExamined(l):
 		d.weigh(l, w.Runs.Further(), l.gen.exam.Report)

@@ -79,8 +79,8 @@ func (w *Weighing) Fail(id pawl.Seq, why *pawl.Failure) {
 // is to know.
 func (w *Weighing) Weighed(b *pawl.GoalsWeighed, commit pawl.CommitHash) {
 	w.Effect, w.Tries = 0, 0
-	if !w.Looked && len(b.Again) > 0 {
-		w.Looked = true
+	if len(w.Runs) == 0 && len(b.Again) > 0 {
+		w.Looked, w.Over = true, false
 		for _, gate := range b.Again {
 			w.Runs = append(w.Runs, Run{FurtherRun: pawl.FurtherRun{On: pawl.TreeAgain, Commit: commit}, Gate: gate})
 		}
