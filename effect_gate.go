@@ -27,6 +27,11 @@ type RunGate struct {
 	Prepared string `json:"prepared,omitempty"`
 	// On is the tree that Commit is, if it is neither base nor candidate: see [FurtherRun].
 	On Tree `json:"on,omitempty"`
+	// Longer is how often the gate's time was doubled because it had given no verdict.
+	Longer int `json:"longer,omitempty"`
+	// Light reports that the gate took little time on the base, so that it need not wait for a heavy
+	// place.
+	Light bool `json:"light,omitempty"`
 }
 
 // Verb implements [Do].
@@ -44,4 +49,6 @@ func (d *RunGate) fields(c *coder) {
 	str(c, 9, &d.Prepared)
 	str(c, 10, &d.On)
 	flag(c, 11, &d.FailsNew)
+	num(c, 12, &d.Longer)
+	flag(c, 13, &d.Light)
 }

@@ -7,18 +7,19 @@ type QuestionKind string
 
 // The kinds of question.
 const (
-	AskPlan    QuestionKind = "plan"       // may these tasks be worked on
-	AskStart   QuestionKind = "start"      // may this task start
-	AskMerge   QuestionKind = "merge"      // may this work be merged, although confidence in it is low
-	AskVotes   QuestionKind = "votes"      // reviewers do not agree
-	AskReplan  QuestionKind = "plan_limit" // the plan was made anew as often as it may be
-	AskStuck   QuestionKind = "stuck"      // everything was tried
-	AskVerdict QuestionKind = "verdict"    // a gate asks a person
-	AskClarify QuestionKind = "clarify"    // an agent asks what only a person knows
-	AskBlocked QuestionKind = "blocked"    // a task needs what only a person can give
-	AskHealth  QuestionKind = "health"     // the batches do not get anywhere
-	AskMissing QuestionKind = "missing"    // a gate's program is not installed
-	AskFinding QuestionKind = "finding"    // are these findings accepted
+	AskPlan     QuestionKind = "plan"       // may these tasks be worked on
+	AskStart    QuestionKind = "start"      // may this task start
+	AskMerge    QuestionKind = "merge"      // may this work be merged, although confidence in it is low
+	AskVotes    QuestionKind = "votes"      // reviewers do not agree
+	AskReplan   QuestionKind = "plan_limit" // the plan was made anew as often as it may be
+	AskStuck    QuestionKind = "stuck"      // everything was tried
+	AskVerdict  QuestionKind = "verdict"    // a gate asks a person
+	AskClarify  QuestionKind = "clarify"    // an agent asks what only a person knows
+	AskBlocked  QuestionKind = "blocked"    // a task needs what only a person can give
+	AskHealth   QuestionKind = "health"     // the batches do not get anywhere
+	AskMissing  QuestionKind = "missing"    // a gate's program is not installed
+	AskFinding  QuestionKind = "finding"    // are these findings accepted
+	AskUnjudged QuestionKind = "unjudged"   // gates give no verdict, as on the base
 )
 
 // QuestionAsked says that a loop waits for a person.

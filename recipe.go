@@ -102,6 +102,9 @@ type LoopKind struct {
 	// Proof says what follows from an attempt that passes and that nothing shows the goal of; zero
 	// means [ProofEnd].
 	Proof ProofMode `json:"proof,omitempty"`
+	// Unjudged says what follows if a gate that gave no verdict on the base gives none on an attempt
+	// either; zero means [UnjudgedFail].
+	Unjudged UnjudgedMode `json:"unjudged,omitempty"`
 	// Extract takes from an attempt that has been judged what is worth
 	// remembering. That it fails never fails the work.
 	Extract *Step `json:"extract,omitempty"`
@@ -114,6 +117,16 @@ type ProofMode string
 const (
 	ProofEnd      ProofMode = "end"      // the loop ends, unverified
 	ProofFeedback ProofMode = "feedback" // it is told so, once, and another attempt follows
+)
+
+// UnjudgedMode says what follows if a gate gives no verdict on an attempt, and gave none on the base.
+type UnjudgedMode string
+
+// The modes. In all of them an attempt without the gate's verdict does not pass.
+const (
+	UnjudgedFail  UnjudgedMode = "fail"  // the attempt has failed
+	UnjudgedOnce  UnjudgedMode = "once"  // the gate runs once more with twice the time, then the attempt has failed
+	UnjudgedAgain UnjudgedMode = "again" // the gate runs once more with twice the time, then a person is asked
 )
 
 // HeldOutStage returns the position, among Gates and then FinalGates, of the stage in which a root

@@ -80,15 +80,15 @@ type Machine struct {
 	Accounts map[string]int
 	NoNet    int // tools without network at once
 	Net      int // tools with network at once
-	Heavy    int // gates, and tools that build, at once
+	Heavy    int // gates at once; one repository has at most all but one of them, if there are several
 }
 
 // defaultMachine is what a machine with so many processors does at once. A model call
 // costs it a connection, so even the smallest has room for an account's calls and some
 // tools beside them. A gate builds and tests, and seldom keeps two processors busy all
-// the time.
+// the time; one place more is there for whoever comes to a machine that another repository keeps busy.
 func defaultMachine(processors int) Machine {
-	return Machine{Machine: max(16, 4*processors), Calls: 10, NoNet: 10, Net: 5, Heavy: max(1, processors/2)}
+	return Machine{Machine: max(16, 4*processors), Calls: 10, NoNet: 10, Net: 5, Heavy: max(1, processors/2) + 1}
 }
 
 // approval is who consents to a run's work; empty and zero: as the recipe says.
@@ -577,7 +577,7 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	})
 	m.Key("no_net", "Tool calls without network at once; by default 10.").Int(&c.NoNet, 1, 1000)
 	m.Key("net", "Tool calls with network at once; by default 5.").Int(&c.Net, 1, 1000)
-	m.Key("heavy", "Command gates at once; by default one for every two processors.").Int(&c.Heavy, 1, 1000)
+	m.Key("heavy", "Command gates at once that took more than two seconds on the base; by default one for every two processors, and one more. If there are several, one repository has at most all but one.").Int(&c.Heavy, 1, 1000)
 	m.Key("min_free", "The free space that the disks of a project's repository and state must have before a run starts anything; by default 64MB.").
 		Size(&v.minFree, 0, maxSize)
 }

@@ -250,7 +250,7 @@ func (d *desk) next() *ticket {
 		p.turn = nil
 		p.open = !p.full()
 		if free := p.slots - p.used; p.open && p.ready(d.now) > free && free <= m.slots-m.used { // it is what is scarce
-			p.turn = p.choose(func(f *flow) bool { return f.first(d.now) != nil })
+			p.turn = p.choose(func(f *flow) bool { return f.first(d.now) != nil && !f.barred() })
 		}
 	}
 	f := m.choose(func(f *flow) bool { return f.run.oldest(d.now) != nil })
@@ -265,7 +265,7 @@ func (t *tenant) oldest(now time.Time) *ticket {
 	var out *ticket
 	for _, f := range t.flows {
 		p := f.pool
-		if !p.open || p.turn != nil && p.turn != f {
+		if !p.open || p.turn != nil && p.turn != f || f.barred() {
 			continue
 		}
 		if first := f.first(now); first != nil && (out == nil || first.id < out.id) {

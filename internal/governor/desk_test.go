@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/driver"
 )
 
 // Of the closed accounts that effects wait for, opens returns the time of the one that
@@ -49,7 +50,7 @@ func TestOpens(t *testing.T) {
 // waits for the machine or a lane keeps no other from being the probe. F-15
 func TestTheProbeIsWhoIsServed(t *testing.T) {
 	const pool = accountPrefix + "a"
-	d := newDesk(Limits{Machine: 2, Calls: 8, Heavy: 2}, start)
+	d := newDesk(Limits{Machine: 2, Calls: 8, Heavy: 3}, start)
 	a, b, c := key{"p", "a"}, key{"p", "b"}, key{"p", "c"}
 	call := need{pool: pool, model: "m"}
 	d.give(start, d.take(start, a, 1, call), failure(pawl.ModelQuota, 0))
@@ -169,7 +170,7 @@ func TestTheScarcePoolChooses(t *testing.T) {
 	}
 	// The machine has fewer free places than the lane. b is served first, because it has no
 	// place of the machine.
-	if got := serve(Limits{Machine: 3, Heavy: 2, NoNet: 3}, heavyLane, 2, 1); got != "bbaa" {
+	if got := serve(Limits{Machine: 3, Heavy: 3, NoNet: 3}, heavyLane, 2, 1); got != "bbaa" {
 		t.Errorf("with the machine scarcer they are served in the order %s, want bbaa", got)
 	}
 	// The machine and the lane have one free place each: a and b take turns in the lane.
@@ -177,7 +178,7 @@ func TestTheScarcePoolChooses(t *testing.T) {
 		t.Errorf("with both equally scarce they are served in the order %s, want abab", got)
 	}
 	// The lane has four places and the machine has many: a and b take turns in the lane.
-	if got := serve(Limits{Machine: 64, Heavy: 8, NoNet: 4}, heavyLane, 8, 4); got != "abab" {
+	if got := serve(Limits{Machine: 64, Heavy: 9, NoNet: 4}, heavyLane, 8, 4); got != "abab" {
 		t.Errorf("with the lane scarcer they are served in the order %s, want abab", got)
 	}
 }
@@ -251,5 +252,36 @@ func TestLately(t *testing.T) {
 		if got := run.lately(start.Add(test.now)); got != test.want || run.used != test.used {
 			t.Errorf("%s: the run has used %s lately and %s in all, want %s and %s", name, got, run.used, test.want, test.used)
 		}
+	}
+}
+
+// A project has all heavy places but one, so that another one's gate begins at once. A gate that was light
+// on the base needs none. F-69
+func TestHeavyPlacesOfAProject(t *testing.T) {
+	d := newDesk(Limits{Machine: 16, NoNet: 2, Heavy: 3}, start)
+	heavy := needs(driver.Job{Effect: &pawl.Effect{Do: &pawl.RunGate{}}})
+	light := needs(driver.Job{Effect: &pawl.Effect{Do: &pawl.RunGate{Light: true}}})
+	a, b, other := key{"shop", "a"}, key{"shop", "b"}, key{"till", "a"}
+	first, second := d.take(start, a, 1, heavy), d.take(start, b, 1, heavy)
+	third := d.take(start, a, 2, heavy)
+	if first.begun.IsZero() || second.begun.IsZero() || !third.begun.IsZero() {
+		t.Fatal("of three heavy places a project does not have two")
+	}
+	if w, waits := d.waits(start, a, 2); !waits || w.Name != heavyLane || w.Slots != 2 || w.Used != 2 || d.waitsFor(d.tenant(a)) != heavyLane {
+		t.Errorf("the third gate waits (%t) for %+v", waits, w)
+	}
+	if x := d.take(start, a, 3, light); x.begun.IsZero() {
+		t.Error("a light gate waits")
+	}
+	if x := d.take(start, other, 1, heavy); x.begun.IsZero() {
+		t.Error("the gate of another project waits")
+	}
+	d.give(start, first, nil)
+	if third.begun.IsZero() {
+		t.Error("the third gate does not begin when the project has given a place back")
+	}
+	one := newDesk(Limits{Machine: 16, Heavy: 1}, start) // a project may have the only one
+	if x := one.take(start, a, 1, heavy); x.begun.IsZero() {
+		t.Error("the only heavy place stays empty")
 	}
 }

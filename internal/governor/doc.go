@@ -9,10 +9,11 @@
 //	a model call     machine, account:PROVIDER
 //	a tool call      machine, lane:no-net or lane:net or lane:heavy, by its tool
 //	a preparation    machine, lane:net
-//	a command gate   machine, lane:heavy
+//	a command gate   machine, lane:heavy; lane:no-net if it is light
 //
 // It takes both or none, so nothing that holds a place waits for another one, and
-// nothing can deadlock. Everything else (prompts, commits, merges, timers) needs none.
+// nothing can deadlock. A project has at most all heavy places but one, unless there is only
+// one, so that a slow suite keeps no other repository waiting. Everything else (prompts, commits, merges, timers) needs none.
 // Places are taken by effects, not by loops: a loop that waits for its children, a
 // person or a back-off has no effect here and holds nothing.
 //

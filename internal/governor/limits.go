@@ -16,7 +16,9 @@ type Limits struct {
 	Accounts map[string]int
 	NoNet    int // tools without network at once
 	Net      int // tools with network, and preparations, at once
-	Heavy    int // gates, and tools that build, at once
+	// Heavy is how many gates run at once. One project has at most all places but one, if there are
+	// several.
+	Heavy int
 }
 
 // The names of pools, as [pawl.PoolLoad] has them.
@@ -76,6 +78,9 @@ func needs(job driver.Job) need {
 	case *pawl.Prepare: // it waits for registries most of its time
 		return need{pool: netLane}
 	case *pawl.RunGate:
+		if do.Light {
+			return need{pool: noNetLane}
+		}
 		return need{pool: heavyLane}
 	}
 	return need{}

@@ -94,7 +94,7 @@ func (d *desk) waitsFor(t *tenant) string {
 
 // lacks returns the pool that keeps a ticket waiting.
 func (d *desk) lacks(t *ticket) *pool {
-	if p := t.flows[1].pool; p.full() || t.blocked(d.now) {
+	if p := t.flows[1].pool; p.full() || t.flows[1].barred() || t.blocked(d.now) {
 		return p
 	}
 	return d.machine()
@@ -122,6 +122,9 @@ func (d *desk) waitOf(t *ticket, project string) pawl.PoolLoad {
 	p, a := d.lacks(t), t.account
 	l := p.load(d.now)
 	l.Accounts = nil
+	if f := t.flows[1]; f.pool == p && !p.full() && f.barred() { // of the places for its project
+		l.Slots, l.Used = p.slots-1, f.held()
+	}
 	if !t.blocked(d.now) {
 		return p.seenBy(project, l)
 	}

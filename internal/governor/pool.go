@@ -37,6 +37,22 @@ type flow struct {
 
 func (p *pool) full() bool { return p.used >= p.slots }
 
+// barred reports whether a run waits because its project has all heavy places but one, which is for
+// other projects. It does not if there is only one.
+func (f *flow) barred() bool {
+	return f.pool.name == heavyLane && f.pool.slots > 1 && f.held() >= f.pool.slots-1
+}
+
+// held returns how many places of the pool the runs of the flow's project have.
+func (f *flow) held() (n int) {
+	for _, o := range f.pool.flows {
+		if o.run.project == f.run.project {
+			n += o.running
+		}
+	}
+	return n
+}
+
 // account returns what is known of an account; nil in a pool that has none.
 func (p *pool) account(of pawl.Account, now time.Time) *account {
 	if !strings.HasPrefix(p.name, accountPrefix) {

@@ -243,6 +243,10 @@ func (s *State) changeTimeouts(b *pawl.RunResumed) {
 	for _, t := range b.Timeouts {
 		if i := s.gateIndex(t.Gate); i >= 0 {
 			settings.Gates[i].Timeout = t.Timeout
+			if i < len(s.gates.longer) {
+				s.gates.longer = slices.Clone(s.gates.longer)
+				s.gates.longer[i] = 0
+			}
 		}
 	}
 	s.Settings = &settings

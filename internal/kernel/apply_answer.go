@@ -108,7 +108,10 @@ func (s *State) gateRequested(l *Loop, id pawl.Seq, do *pawl.RunGate) error {
 		l.further(do.On).Asked(do.Gate, do.On, id)
 		return nil
 	}
-	anew := false // what a gate said before is no failed try
+	anew := !do.OnBase && s.gaveLonger(i, do.Longer) // what a gate said before is no failed try
+	if anew && l.lastAnswerTo(pawl.AskUnjudged) != nil {
+		l.person.reply = nil
+	}
 	switch {
 	case do.Doubt.IsZero():
 	case l.gen.batch != nil:
@@ -517,6 +520,7 @@ func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 	}
 	i := s.gateOf(l, b.Gate)
 	l.gateRuns(b.OnBase).Judged(i)
+	s.gates.unjudgedFails = s.gates.unjudgedFails || b.Partial && b.By != ""
 	switch {
 	case !b.OnBase && l.gen.Back != nil: // on work that is being rolled back
 	case !b.OnBase && b.Kind != "" && l.gen.batch != nil:

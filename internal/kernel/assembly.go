@@ -123,10 +123,11 @@ func (s *State) batchGates(l *Loop) (out []int) {
 // before it is believed, because a test may be flaky.
 func (d *draft) gateBatch(l *Loop) {
 	for _, i := range d.s.batchGates(l) {
-		b := l.gen.batch
-		g := &d.s.Settings.Gates[i]
-		do := pawl.RunGate{Gate: g.Name, Commit: b.Subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.gen.Proof().Reports[i]}
-		if r := b.Result(g.Name); r != nil {
+		b, do := l.gen.batch, d.s.batchRun(l, i)
+		if r := b.Result(do.Gate); r != nil {
+			if d.s.isUnjudged(l, i, r) {
+				continue
+			}
 			if !b.Doubts(r) && !l.asksAgain(i, r) {
 				continue
 			}
@@ -138,6 +139,14 @@ func (d *draft) gateBatch(l *Loop) {
 			return
 		}
 	}
+	if len(d.s.unjudged(l)) > 0 && !slices.ContainsFunc(d.s.batchGates(l), func(i int) bool { return l.gen.batch.Result(d.s.Settings.Gates[i].Name) == nil }) {
+		d.settleUnjudged(l, (*State).batchRun)
+	}
+}
+
+// batchRun returns the request for a gate's verdict on the subject of the batch.
+func (s *State) batchRun(l *Loop, gate int) pawl.RunGate {
+	return pawl.RunGate{Gate: s.Settings.Gates[gate].Name, Commit: l.gen.batch.Subject(), Base: l.base[gate].evidence, Start: l.Base, Before: l.gen.Proof().Reports[gate]}
 }
 
 // asksAgain reports whether a gate that has judged the subject is running again or has to.
@@ -154,7 +163,7 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	var gates []string
 	for _, i := range s.batchGates(l) {
 		name := s.Settings.Gates[i].Name
-		if r := b.Result(name); r == nil || b.Doubts(r) || l.asksAgain(i, r) {
+		if r := b.Result(name); r == nil || b.Doubts(r) || s.isUnjudged(l, i, r) || l.asksAgain(i, r) {
 			return
 		}
 		gates = append(gates, name)

@@ -21,7 +21,7 @@ func (d *draft) settleDoubts(l *Loop) bool {
 			continue
 		}
 		settled = false
-		do := l.gateRun(i, r.Gate)
+		do := d.s.candidateRun(l, i)
 		do.Doubt, do.FailsNew = r.Evidence, true
 		d.runGate(l, i, do)
 		l = d.s.Loop(l.Ref)

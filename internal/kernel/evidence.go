@@ -121,7 +121,7 @@ func (d *draft) runTrees(l *Loop, runs func(*Loop) exam.Runs) {
 			continue
 		}
 		gate := d.s.gateIndex(r.Gate)
-		do := &pawl.RunGate{Gate: r.Gate, Commit: r.Commit, On: r.On}
+		do := &pawl.RunGate{Gate: r.Gate, Commit: r.Commit, On: r.On, Light: l.isLight(gate)}
 		prepared, why := "", r.Failed
 		if d.s.prepares() {
 			p := d.preparedTree(l, r)
@@ -140,7 +140,7 @@ func (d *draft) runTrees(l *Loop, runs func(*Loop) exam.Runs) {
 		}
 		do.Prepared = prepared
 		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(r.Gate), Do: do,
-			Timeout: l.furtherTimeout(gate, &d.s.Settings.Gates[gate])})
+			Timeout: d.s.furtherTimeout(l, gate, &d.s.Settings.Gates[gate])})
 	}
 }
 
@@ -149,8 +149,8 @@ const minFurther = 2 * time.Minute
 
 // furtherTimeout returns the time limit of a gate on another tree. Tests that do not end there must not
 // cost what a candidate may take.
-func (l *Loop) furtherTimeout(gate int, spec *pawl.GateSpec) time.Duration {
-	most := l.gateTimeout(gate, spec, false)
+func (s *State) furtherTimeout(l *Loop, gate int, spec *pawl.GateSpec) time.Duration {
+	most := longerTimeout(l.gateTimeout(gate, spec, false), s.longerOf(gate))
 	if r := l.result(spec.Name); r != nil && r.Duration > 0 {
 		return min(most, max(minFurther, slowGate*r.Duration))
 	}

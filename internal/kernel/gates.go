@@ -257,14 +257,15 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 		g := &d.s.Settings.Gates[i]
 		if selects(st, g.Kind) && !d.s.isLeftOut(i) && l.result(g.Name) == nil {
 			done = false
-			d.runGate(l, i, l.gateRun(i, g.Name))
+			d.runGate(l, i, d.s.candidateRun(l, i))
 		}
 	}
-	return done && d.settleDoubts(l)
+	return done && d.settleUnjudged(l, (*State).candidateRun) && d.settleDoubts(d.s.Loop(l.Ref))
 }
 
-// gateRun returns the request for a gate's verdict on the candidate.
-func (l *Loop) gateRun(gate int, name string) pawl.RunGate {
+// candidateRun returns the request for a gate's verdict on the candidate.
+func (s *State) candidateRun(l *Loop, gate int) pawl.RunGate {
+	name := s.Settings.Gates[gate].Name
 	return pawl.RunGate{Gate: name, Commit: l.gateCommit(), Base: l.base[gate].evidence, Start: l.Base, Before: l.best().Report(gate)}
 }
 
@@ -331,6 +332,13 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 		})
 		return
 	}
+	do.Longer = d.s.longerOf(gate)
+	d.requestGate(l, gate, do)
+}
+
+// requestGate requests a command gate, once what it needs is prepared.
+func (d *draft) requestGate(l *Loop, gate int, do pawl.RunGate) {
+	spec := d.s.gateSpec(l, gate)
 	key, ok := d.preparedFor(l, spec, &do)
 	if !ok {
 		return
@@ -341,10 +349,20 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	if do.OnBase {
 		place.Iteration = 0
 		if l.base[gate].cut { // it had too little time before
-			timeout *= 2
+			do.Longer = max(do.Longer, 1)
 		}
 	}
+	timeout = longerTimeout(timeout, do.Longer)
+	do.Light = !do.OnBase && l.isLight(gate)
 	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: timeout, Do: &do})
+}
+
+// lightGate is the time on the base up to which a gate is light.
+const lightGate = 2 * time.Second
+
+// isLight reports whether a gate took little time on the base.
+func (l *Loop) isLight(gate int) bool {
+	return gate >= 0 && gate < len(l.base) && l.base[gate].took > 0 && l.base[gate].took <= lightGate
 }
 
 // limitHint returns a hint at the setting that gives more time to a gate that timed out, or "" for

@@ -78,14 +78,14 @@ func (d *draft) leaveOut(l *Loop, gate int, by string) {
 }
 
 // isLeftOut reports whether a gate of the settings was left out of this run.
-func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.leftOutGates, gate) }
+func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.gates.leftOut, gate) }
 
 func (s *State) gateLeftOut(b *pawl.GateLeftOut) error {
 	i := s.gateIndex(b.Gate)
 	if i < 0 || s.isLeftOut(i) {
 		return fmt.Errorf("gate %q is none of the run's", b.Gate)
 	}
-	s.leftOutGates = append(slices.Clip(s.leftOutGates), i)
+	s.gates.leftOut = append(slices.Clip(s.gates.leftOut), i)
 	return nil
 }
 

@@ -49,7 +49,7 @@ type State struct {
 
 	learned       learned
 	notified      bool                    // the callback has received the run's end
-	leftOutGates  []int                   // gates of the settings that were left out
+	gates         gateTerms               // what was decided about gates
 	headAt        pawl.Seq                // the event that last moved the run's branch
 	forkedAt      pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
 	recentAnswers []pawl.QuestionAnswered // the last answers
@@ -72,6 +72,13 @@ type State struct {
 type learned struct {
 	numbered int         // entries
 	recent   []pawl.Hash // the texts of the last of them
+}
+
+// gateTerms are what this run decided about gates of the settings.
+type gateTerms struct {
+	leftOut       []int // those that were left out
+	longer        []int // how often the time of each was doubled; nil = never
+	unjudgedFails bool  // a person takes those without a verdict for failed
 }
 
 // leftOpen is what stays open although a loop has passed.

@@ -39,7 +39,8 @@ func TestTaskLoop(t *testing.T) {
 		Start: "task",
 		Kinds: []pawl.LoopKind{{
 			Name:       "task",
-			Iterations: 10, // D-30 D-B06
+			Iterations: 10,                // D-30 D-B06
+			Unjudged:   pawl.UnjudgedFail, // D-B07 D-B12
 			Complexity: &pawl.Bands{From: "assess", Unknown: 5, Tiers: []pawl.Band{ // D-12 D-B14
 				{Max: 4, Tier: 1, Name: "simple"},   // D-13
 				{Max: 8, Tier: 2, Name: "moderate"}, // D-14
@@ -95,7 +96,7 @@ func TestDefault(t *testing.T) {
 	base.Kinds[0].Gates[1].Review.Unfilled = pawl.UnfilledAsk // F-34
 	base.Kinds[0].Steps[1].Tools = append(base.Kinds[0].Steps[1].Tools, "update_dependencies")
 	base.Kinds[0].Monitor = map[string][]string{"REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"escalate"}}
-	base.Kinds[0].Proof = pawl.ProofFeedback
+	base.Kinds[0].Proof, base.Kinds[0].Unjudged = pawl.ProofFeedback, pawl.UnjudgedAgain
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
 		t.Error(diff)
 	}

@@ -42,6 +42,7 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
 	readMonitor(m.Key("monitor", "For a kind without children: what follows if its attempts are FLIP-FLOPPING or REGRESSING. By default this is reported, and nothing follows."), &k.Monitor, ownHealth, ownRecoveries, nil)
 	m.Key("proof", "What follows from an attempt that passes and that nothing shows the goal of: feedback tells it so, once, and another attempt follows; end, the default, ends the loop, unverified.").Word((*string)(&k.Proof), string(pawl.ProofFeedback), string(pawl.ProofEnd))
+	m.Key("unjudged", "What follows if a gate gives no verdict on an attempt, such as when its time is up, and gave none on the base: again runs it once more with twice the time and then asks a person, and costs no attempt; once runs it once more, then the attempt has failed; fail, the default, fails the attempt.").Word((*string)(&k.Unjudged), string(pawl.UnjudgedAgain), string(pawl.UnjudgedOnce), string(pawl.UnjudgedFail))
 	m.Key("recoveries", "How often one health of the attempts may lead there; by default 2.").Int(&k.Recoveries, 1, 10)
 	m.Key("iterations", "The limit on iterations; by default the kind has none of its own.").Int(&k.Iterations, 1, 1000)
 	m.Key("priority", "The starting score of a loop of this kind if children are ordered by score; by default 0.").Int(&k.Priority, 0, maxPriority)

@@ -36,7 +36,7 @@ func TestLoopr(t *testing.T) {
 			Children: children("spec", "phase", 7), FinalGates: together, Ladder: pawl.Ladder{Then: "fail"}}, // R-11 R-12
 		{Name: "phase", Iterations: 20, Priority: 80, Concurrent: 20, Steps: writer("phase", "phase-writer", 2), Gates: []pawl.Stage{format("phase")},
 			Children: children("phase", "code", 1), Ladder: pawl.Ladder{Then: "fail"}},
-		{Name: "code", Iterations: 100, Priority: 100, Concurrent: 50,
+		{Name: "code", Iterations: 100, Priority: 100, Concurrent: 50, Unjudged: pawl.UnjudgedOnce,
 			Steps: []pawl.Step{{Name: "code", Role: "implementer", Prompt: "code.md", Tools: working, Output: "result", Turns: 20, TurnCap: pawl.TurnCapJudge}},
 			Gates: []pawl.Stage{{Name: "validation", Builtin: "validation_command", Timeout: 10 * time.Minute}, // R-07 R-29
 				{Name: "quality", Commands: []string{"*"}, Timeout: 10 * time.Minute}},

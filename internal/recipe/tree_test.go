@@ -38,7 +38,7 @@ func TestPandora(t *testing.T) {
 	once := commands // what fails is tried once more, as what the validator says: P-74
 	once.On = map[pawl.Verdict]pawl.Route{"fail": {From: "start", Max: 1, Then: "fail"}}
 	want := []pawl.LoopKind{{
-		Name: "request", Iterations: 1,
+		Name: "request", Unjudged: pawl.UnjudgedOnce, Iterations: 1,
 		Steps: []pawl.Step{
 			{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Tools: reading, Output: "tasks", Required: true, // P-16 P-26
 				Check: &pawl.Check{Name: "many_steps", Demands: "PANDORA_LOOP", Over: []string{"EXECUTE"}}, Memory: &pawl.Memory{Select: "relevant", MaxTokens: 2000}},
@@ -64,7 +64,7 @@ func TestPandora(t *testing.T) {
 		FinalSteps: []pawl.Step{{Name: "close", Role: "synthesis", Prompt: "close.md", Tier: 1, Output: "summary"}},
 		Ladder:     pawl.Ladder{Then: "blocked"},
 	}, {
-		Name: "task", Iterations: 1,
+		Name: "task", Unjudged: pawl.UnjudgedOnce, Iterations: 1,
 		Steps: []pawl.Step{
 			{Name: "work", Repeat: rounds(
 				pawl.Step{Name: "decide", Role: "planner", Prompt: "decide.md", Tools: reading, Output: "next", Required: true, // P-05
@@ -91,7 +91,7 @@ func TestPandora(t *testing.T) {
 func TestLoom(t *testing.T) {
 	commands := pawl.Stage{Name: "commands", Commands: []string{"*"}, Timeout: 120 * time.Second}
 	want := []pawl.LoopKind{{
-		Name: "task", Iterations: 1,
+		Name: "task", Unjudged: pawl.UnjudgedAgain, Iterations: 1,
 		Steps: []pawl.Step{{Name: "planner", Role: "planner", Prompt: "planner.md", Tier: 3, Tools: reading, Output: "plan", Required: true, // L-05
 			Memory: &pawl.Memory{Select: "all", MaxTokens: 1500}}},
 		Gates:    []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{"revise": {From: "planner", Max: 2, Then: "fail"}}}}, // L-07
@@ -104,7 +104,7 @@ func TestLoom(t *testing.T) {
 		FinalSteps: []pawl.Step{{Name: "summary", Role: "summarizer", Prompt: "summary.md", Tier: 1, Output: "summary"}}, // L-27
 		Ladder:     pawl.Ladder{Then: "fail"},
 	}, {
-		Name: "subtask", Iterations: 4, // L-83: the first attempt and three retries
+		Name: "subtask", Unjudged: pawl.UnjudgedAgain, Iterations: 4, // L-83: the first attempt and three retries
 		Steps: []pawl.Step{{Name: "executor", Role: "executor", Prompt: "executor.md", TierFrom: "model_tier", Tools: append(slices.Clone(working), "remember", "blackboard"), // L-36 L-49
 			Turns: 20, Output: "result", Memory: &pawl.Memory{Select: "relevant", MaxTokens: 1500}}}, // L-16 L-48 L-51 L-53 L-82
 		Gates: []pawl.Stage{commands,
@@ -138,7 +138,7 @@ func TestCoherence(t *testing.T) {
 		return pawl.Step{Name: name, Role: role, Prompt: name + ".md", When: &pawl.When{Scaffold: &scaffold}, Tools: everything, Output: "result", Required: true, Memory: all(3000)}
 	}
 	want := []pawl.LoopKind{{
-		Name: "task", Iterations: 1,
+		Name: "task", Unjudged: pawl.UnjudgedAgain, Iterations: 1,
 		Steps: []pawl.Step{gather, { // V-16 V-26
 			Name: "planning", Repeat: &pawl.Repeat{Max: 4, Until: []string{"APPROVED"}, OnMax: "ask", Steps: []pawl.Step{ // V-30 V-31 V-32: no other context in between
 				{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Tools: reading, Output: "plan", Required: true, Keep: true, Questions: true, Memory: all(4000)}, // V-27 V-28
@@ -157,7 +157,7 @@ func TestCoherence(t *testing.T) {
 		FinalSteps: []pawl.Step{{Name: "report", Role: "reporter", Prompt: "report.md", Tier: 3, Tools: reading, Output: "report", Required: true, Memory: all(4000)}}, // V-78
 		Ladder:     pawl.Ladder{Then: "ask"},
 	}, {
-		Name: "subtask", Iterations: 10,
+		Name: "subtask", Unjudged: pawl.UnjudgedAgain, Iterations: 10,
 		Steps:  []pawl.Step{work("scaffold", "scaffolder", true), work("implement", "implementer", false)},
 		Gates:  []pawl.Stage{{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}},
 		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 2, Failures: 2}, {Tier: 3, Failures: 3}}, Then: "ask"},
