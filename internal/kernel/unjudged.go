@@ -132,9 +132,10 @@ func (s *State) unjudgedText(l *Loop, gates []int) string {
 	var parts []string
 	for _, i := range gates {
 		r := l.gateResult(s.Settings.Gates[i].Name)
-		parts = append(parts, r.Gate+": "+r.Reason)
+		why, _, _ := strings.Cut(r.Reason, "; ") // what follows says more of the same
+		parts = append(parts, r.Gate+" "+why)
 	}
-	return fmt.Sprintf("no verdict on the base, and none on %s, of %s", l.judgedNow(), strings.Join(parts, "; "))
+	return fmt.Sprintf("No verdict on the base, and none on %s: %s", l.judgedNow(), strings.Join(parts, ", "))
 }
 
 // judgedNow says what command gates judge now.
@@ -155,7 +156,7 @@ func (d *draft) askUnjudged(l *Loop, gates []int) {
 		longer = append(longer, fmt.Sprint(longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1)))
 		more = more && d.s.longerOf(i) < maxLonger
 	}
-	text := d.s.unjudgedText(l, gates) + ". Until there is a verdict, the run cannot be complete"
+	text := d.s.unjudgedText(l, gates) + ". Without a verdict the run cannot be complete"
 	var options []option
 	if more {
 		options = append(options, option{choiceAgain, fmt.Sprintf("%s runs once more, for at most %s; it costs no attempt", strings.Join(names, ", "), strings.Join(longer, " and "))})
