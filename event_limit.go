@@ -51,6 +51,7 @@ const (
 	LimitRecoveries LimitName = "recoveries"  // from one health since the last good checkpoint
 	LimitSize       LimitName = "size"        // tokens of a structured result that must be short
 	LimitLoops      LimitName = "loops"       // active at once, of a kind or in the whole run
+	LimitAnswer     LimitName = "answer"      // nanoseconds until a question is answered that nobody is there for
 	LimitSignal     LimitName = "signal"      // nanoseconds until a signal is acknowledged
 	LimitFile       LimitName = "file"        // bytes of a file that a recording may have
 	LimitNewFiles   LimitName = "new_files"   // files of a recording that its worktree's commit does not have

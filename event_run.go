@@ -182,7 +182,7 @@ func (b *RunPaused) fields(c *coder) {
 
 // RunResumed says that a paused or ended run goes on.
 type RunResumed struct {
-	From   Outcome `json:"from,omitempty"` // the outcome it had; empty when it was paused
+	From   Outcome `json:"from,omitempty"` // the outcome it had; empty when it was paused, or halted for want of an answer
 	Reason string  `json:"reason,omitempty"`
 	// Max is the limit on the root's iterations from then on: see [MaxSaid].
 	Max int `json:"max,omitempty"`
@@ -342,6 +342,9 @@ type RunEnded struct {
 	// RefusedPlan reports that what was carried out is a plan that its review refused and a person let
 	// pass.
 	RefusedPlan bool `json:"refused_plan,omitempty"`
+	// Question is the one that nobody answered in time: the run's loops stay as they are, and whoever
+	// answers it lets them continue. 0 = the run ended for another reason.
+	Question int `json:"question,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -356,4 +359,5 @@ func (b *RunEnded) fields(c *coder) {
 	sub(c, 6, func(c *coder) { c.proof(&b.Proof) })
 	words(c, 7, &b.Failing)
 	flag(c, 8, &b.RefusedPlan)
+	num(c, 9, &b.Question)
 }

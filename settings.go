@@ -85,6 +85,9 @@ type Settings struct {
 	// can be called again, and for how long it uses the fallback of one that does not say so.
 	// Zero = [DefaultFallbackAfter].
 	FallbackAfter time.Duration `json:"fallback_after,omitempty"`
+	// AnswerTime is how long the run waits for the answer to a question, other than an approval, while
+	// nobody is told of it and nobody follows the run; then it is halted. Zero = as long as it takes.
+	AnswerTime time.Duration `json:"answer_time,omitempty"`
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
 	// AllowMissingGates names gates that the run goes on without if their program is not
@@ -159,6 +162,9 @@ type Settings struct {
 	// Session are the limits of each session of a coding agent.
 	Session SessionLimits `json:"session,omitzero"`
 }
+
+// DefaultAnswerTime is the value of AnswerTime if nobody sets it.
+const DefaultAnswerTime = 24 * time.Hour
 
 // DefaultFallbackAfter is the value of FallbackAfter if it is not set.
 const DefaultFallbackAfter = 30 * time.Minute

@@ -28,7 +28,7 @@ func (a *App) Asking(ctx context.Context, s *Session, args []string) ([]*view.Ru
 	}
 	var out []*view.Run
 	for _, info := range runs {
-		if info.Status == pawl.StatusEnded || info.Status == pawl.StatusQuarantined {
+		if info.Status == pawl.StatusEnded && info.Questions == 0 || info.Status == pawl.StatusQuarantined {
 			continue
 		}
 		r, err := Fold(ctx, s, info.ID)

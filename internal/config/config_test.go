@@ -69,6 +69,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Retry:          pawl.DefaultRetry,
 		FallbackAfter:  30 * time.Minute,
+		AnswerTime:     24 * time.Hour,
 		PrepareTimeout: pawl.DefaultPrepareTime,
 		HaltOn:         []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
 		OutputFloor:    1024,

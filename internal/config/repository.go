@@ -67,6 +67,7 @@ func (c *Config) excessive() error {
 	limit("limits.money_usd", int64(l.Money), int64(d.Money), d.Money.String())
 	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
 	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
+	limit("limits.answer_seconds", int64(c.values.answer), int64(pawl.DefaultAnswerTime), fmt.Sprint(int(pawl.DefaultAnswerTime/time.Second)))
 	limit("prepare_timeout_ms", int64(c.values.prepareTime), int64(pawl.DefaultPrepareTime), milliseconds(pawl.DefaultPrepareTime))
 	session, longest := c.values.session, pawl.DefaultSessionLimits
 	limit("limits.session.money_usd", int64(session.Money), int64(longest.Money), longest.Money.String())

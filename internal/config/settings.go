@@ -113,7 +113,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	v := &c.values
 	list := knownModels()
 	out := pawl.Settings{
-		Limits: v.limits, Session: v.session, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry, FallbackAfter: v.fallback,
+		Limits: v.limits, Session: v.session, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Egress: slices.Clone(v.egress), Retry: v.retry, FallbackAfter: v.fallback, AnswerTime: v.answer,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, NoInstructions: v.instructions == "off", Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
 		Evidence: pawl.EvidenceMode(v.evidence), PathClasses: slices.Clone(v.classes), AllowPaths: slices.Clone(v.allowPaths),
@@ -305,6 +305,7 @@ func (c *Config) Explain() []Value {
 	add("limits.money_usd", strings.TrimPrefix(v.limits.Money.String(), "$"))
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))
+	add("limits.answer_seconds", strconv.FormatInt(int64(v.answer/time.Second), 10))
 	add("limits.iterations", number(v.limits.Iterations, recipes))
 	c.explainSession(add)
 	c.explainRoom(add)

@@ -44,6 +44,7 @@ type values struct {
 	limits      pawl.Limits
 	session     pawl.SessionLimits
 	retry       pawl.RetryPolicy
+	answer      time.Duration // see [pawl.Settings.AnswerTime]
 	fallback    time.Duration // see [pawl.Settings.FallbackAfter]
 	haltOn      []string
 	timeouts    map[string]time.Duration
@@ -144,6 +145,7 @@ func defaults() values {
 		room:        pawl.DefaultRoomLimits,
 		recording:   pawl.DefaultRecordingLimits,
 		retry:       pawl.DefaultRetry,
+		answer:      pawl.DefaultAnswerTime,
 		fallback:    pawl.DefaultFallbackAfter,
 		prepareTime: pawl.DefaultPrepareTime,
 		haltOn:      slices.Clone(haltConditions),
@@ -465,6 +467,9 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	minutes := int(v.limits.Time / time.Minute)
 	m.Key("time_minutes", "Minutes of work on the run.").Int(&minutes, 0, 100_000)
 	v.limits.Time = time.Duration(minutes) * time.Minute
+	seconds := int(v.answer / time.Second)
+	m.Key("answer_seconds", "How long a run waits for an answer, other than an approval of its plan, while nobody follows it and no announcement is set up; then it is halted, and an answer resumes it. 0 = as long as it takes; by default a day.").Int(&seconds, 0, 31*24*60*60)
+	v.answer = time.Duration(seconds) * time.Second
 	m.Key("iterations", "Iterations of the root loop or, if it splits the work, how many tasks may be started; by default the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
 	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
 	m.Key("session", "What each session of a coding agent may use. A repository may only lower it.").Map(v.sessionFields)

@@ -101,7 +101,7 @@ func New(c Config) *Engine {
 	e.driver = &local.Driver{
 		Log: startingLog{c.Log}, Keeper: keeper, Performer: c.Performer, Places: c.Places, Now: c.Now, Logger: c.Logger,
 		Observe: e.observe, Accepted: c.Accepted,
-		Live: e.hub.live,
+		Live: e.hub.live, Seen: e.hub.seen,
 		Left: func(run pawl.RunID, _ error) { e.hub.wake(run) },
 	}
 	e.cleanAll()

@@ -63,7 +63,7 @@ func (e *Engine) began(ctx context.Context, run pawl.RunID) (*pawl.RunStarted, e
 
 // mayBegin reports a command after which a run may be at work that was not before.
 func mayBegin(v pawl.SteerVerb) bool {
-	return v.Resumes() || v == pawl.SteerRollback || v == pawl.SteerContinue
+	return v.Resumes() || v == pawl.SteerRollback || v == pawl.SteerContinue || v == pawl.SteerAnswer
 }
 
 // checkSteering refuses what no run could obey. A run that nobody drives must
@@ -139,7 +139,8 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 	ended := state.Status == pawl.StatusEnded
 	beside := s.Verb == pawl.SteerForget || s.Verb == pawl.SteerArchive || s.Verb == pawl.SteerOverride && !ended // no reason to let a run go on
-	begins := s.Verb.Resumes() && !beside || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
+	answers := s.Verb == pawl.SteerAnswer && ended // it may have been halted for want of it
+	begins := (s.Verb.Resumes() || answers) && !beside || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins {
 		if err := e.confines(run, state.Started); err != nil {
 			return err.WithHint(endUnconfined, run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"time"
 
 	"pawl"
 )
@@ -41,6 +42,7 @@ func (e *Engine) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter
 type hub struct {
 	mu       sync.Mutex
 	watchers map[pawl.RunID]map[*watcher]bool
+	left     map[pawl.RunID]time.Time // when the last watcher of a run left, of those that had some
 }
 
 type watcher struct {
@@ -100,7 +102,21 @@ func (h *hub) leave(run pawl.RunID, w *watcher) {
 	delete(h.watchers[run], w)
 	if len(h.watchers[run]) == 0 {
 		delete(h.watchers, run)
+		if h.left == nil {
+			h.left = make(map[pawl.RunID]time.Time)
+		}
+		h.left[run] = time.Now()
 	}
+}
+
+// seen returns when somebody last watched the run, which is now while somebody does; zero = never.
+func (h *hub) seen(run pawl.RunID) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.watchers[run]) > 0 {
+		return time.Now()
+	}
+	return h.left[run]
 }
 
 func (h *hub) wake(run pawl.RunID) {

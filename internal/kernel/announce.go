@@ -48,5 +48,5 @@ func (d *draft) requestAnnounce(l *Loop, do *pawl.Announce) {
 // onlyPeople reports whether the run waits only for people: every effect that is open,
 // if any, serves to announce a question.
 func (s *State) onlyPeople() bool {
-	return s.openQuestions+s.heldLoops > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !isAnnouncement(f) })
+	return s.openQuestions+s.heldLoops > 0 && !s.hasOpen(func(f *pawl.Effect) bool { return !isAnnouncement(f) })
 }

@@ -262,10 +262,17 @@ func (l *Loop) forgetCutBase() {
 	}
 }
 
-// resume continues a paused or ended run. A loop that had ended starts with the
+// resume continues a paused or ended run. One that was halted because nobody answered continues as if it
+// had been paused. A loop that had ended starts with the
 // opening of its worktree, and then continues the iteration or council that was
 // interrupted.
 func (s *State) resume(b *pawl.RunResumed) {
+	if s.isSuspended() {
+		s.notified = false
+		for l := range s.each {
+			l.wake()
+		}
+	}
 	s.Status, s.Outcome, s.Reason, s.archived = pawl.StatusRunning, "", "", false
 	s.inUse = [3]inUse{} // whoever resumes a run may have mended what was wrong
 	s.changeTimeouts(b)
@@ -518,6 +525,10 @@ func (l *Loop) applyLimitReached(b *pawl.LimitReached) {
 		l.cand.Astray = true
 	case b.Limit == pawl.LimitLoops && p != nil:
 		p.Full = true
+	case b.Limit == pawl.LimitAnswer && l.person.question != nil:
+		q := *l.person.question
+		q.overdue = true
+		l.person.question = &q
 	case b.Limit == pawl.LimitSignal && l.exit.clearing != nil:
 		l.exit.clearing.effectsWithdrawn = true
 	}

@@ -1104,7 +1104,7 @@ func (g *field) settled() {
 			g.w.t.Fatalf("event %d: no batch is under way, and %v and %v could be in one", s.Seq, again, ready)
 		}
 	}
-	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0) {
+	if s.Status == pawl.StatusEnded && !s.isSuspended() && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0) {
 		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions", s.Seq, len(Pending(s)), s.live, s.openQuestions)
 	}
 }

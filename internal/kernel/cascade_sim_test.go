@@ -138,7 +138,7 @@ func (c *chance) tellsLoops() {
 // decides answers an open question, mostly in favour of what is asked about.
 func (c *chance) decides() bool {
 	q := c.w.openQuestion()
-	if q == nil {
+	if q == nil || q.overdue && c.w.state.Status != pawl.StatusEnded {
 		return false
 	}
 	choice := q.choices[0]
@@ -260,6 +260,9 @@ func (g *wood) sawRun(e pawl.Event) {
 		g.stopping = true
 	case *pawl.RunEnded:
 		g.stopping, g.ended = false, true
+		if b.Question > 0 {
+			return
+		}
 		for _, t := range g.trees {
 			if t.ended == "" {
 				g.fail(e, "loop %d has not ended", t.ref)
@@ -597,7 +600,7 @@ func (g *wood) settled() {
 			}
 		}
 	}
-	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0 || len(s.queue) > 0 || slices.Max(s.busy) > 0) {
+	if s.Status == pawl.StatusEnded && !s.isSuspended() && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0 || len(s.queue) > 0 || slices.Max(s.busy) > 0) {
 		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions; %v wait, %v at work", s.Seq, len(Pending(s)), s.live, s.openQuestions, s.queue, s.busy)
 	}
 }

@@ -21,6 +21,9 @@ type Input struct {
 	Recover *Recover
 	Steer   *pawl.Steering
 	Fork    *Fork
+	// Unanswered says that the run has waited for an answer as long as [State.Unanswered] allows, and
+	// that nobody has been there.
+	Unanswered bool
 }
 
 // Start begins a run; it is the first input.
@@ -64,6 +67,9 @@ func (d *draft) input(in Input) error {
 	case in.Fork != nil:
 		d.markAllDirty()
 		return d.fork()
+	case in.Unanswered:
+		d.unanswered()
+		return nil
 	case in.Recover == nil && in.Steer == nil:
 		return pawl.Errorf(pawl.CodeInternal, "an input without content")
 	}

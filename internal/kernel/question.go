@@ -20,6 +20,7 @@ type question struct {
 	announced *pawl.Announce // how it was announced; nil = it is not announced
 	failed    *pawl.Failure  // why the last announcement failed; nil = it did not
 	rested    bool           // the wait after that is over
+	overdue   bool           // nobody answered in time
 }
 
 // Bounds of the answers that are kept for people who answer too late: how many there are, and the
@@ -230,6 +231,9 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 				return err.WithHint("pawl plan show %s %s", d.s.Run, l.ID)
 			}
 			return err.WithHint("pawl answer %s %d", d.s.Run, q.n)
+		}
+		if err := d.continueFor(l); err != nil {
+			return err
 		}
 		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: in.Text, By: brief.Cut(in.By, 60)}
 		if b.Text != "" {

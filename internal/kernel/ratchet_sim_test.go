@@ -313,6 +313,9 @@ func (b *climber) healthy(x *pawl.HealthJudged) {
 
 // ended checks what the branch has at the end.
 func (b *climber) ended(x *pawl.RunEnded) {
+	if x.Question > 0 { // it only rests
+		return
+	}
 	t, l := b.w.t, b.w.state.Loop(1)
 	last := b.w.treeAt(l.Head)
 	switch x.Outcome {

@@ -163,9 +163,13 @@ func simulate(t testing.TB, seed uint64) *world {
 func (c *chance) step() bool {
 	w := c.w
 	w.now = w.now.Add(time.Duration(c.IntN(3)) * time.Second)
+	_, most := w.state.Unanswered()
 	switch n := c.IntN(100); {
 	case w.state.Status == pawl.StatusEnded:
 		return c.afterEnd()
+	case most > 0 && c.more.IntN(4) == 0:
+		w.now = w.now.Add(most)
+		w.mustTake(Input{Unanswered: true})
 	case n < 3:
 		c.crash()
 	case n < 6:
@@ -277,6 +281,8 @@ func (c *chance) afterEnd() bool {
 	switch {
 	case c.in(3):
 		c.again()
+	case w.state.isSuspended() && c.more.IntN(2) == 0:
+		return c.consent()
 	case c.in(3) || !w.state.Outcome.Resumable():
 		return false
 	case c.field != nil && c.in(4):
@@ -333,6 +339,9 @@ func (c *chance) accounts() []pawl.Account {
 func (c *chance) calmDown() {
 	w := c.w
 	c.calm = true
+	if w.state.isSuspended() {
+		c.consent()
+	}
 	if w.state.Status == pawl.StatusPaused {
 		w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
 	}

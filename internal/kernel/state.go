@@ -169,6 +169,15 @@ func findEffect(in []*pawl.Effect, id pawl.Seq) (int, bool) {
 	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int { return cmp.Compare(e.ID, id) })
 }
 
+// hasOpen reports whether an effect of this kind is open.
+func (s *State) hasOpen(is func(*pawl.Effect) bool) bool {
+	if s.draft == nil {
+		return slices.ContainsFunc(s.open, is)
+	}
+	still := func(f *pawl.Effect) bool { return is(f) && !slices.Contains(s.draft.closed, f.ID) }
+	return slices.ContainsFunc(s.open, still) || slices.ContainsFunc(s.draft.opened, still)
+}
+
 // alive returns how long the run has had a driver, at a time after its last event. The time in
 // which the run is paused, has ended or waits only for people does not count.
 func (s *State) alive(at time.Time) time.Duration {

@@ -121,7 +121,7 @@ func (d *draft) resumeWith(in *pawl.Steering, over *pawl.GateOverruled, of pawl.
 		}
 	}
 	switch {
-	case d.s.Status == pawl.StatusPaused:
+	case d.s.Status == pawl.StatusPaused, d.s.isSuspended():
 		b := &pawl.RunResumed{Reason: brief.Cut(in.Reason, 300)}
 		d.emit(0, b)
 		b.Max = d.eventMax()

@@ -83,6 +83,8 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 	case "rollback", "continue", "override":
 		s.world(t, td.Input)
 		err = s.w.steer(*steersBatches(t, td))
+	case "nobody": // answers in time
+		s.w.mustTake(Input{Unanswered: true})
 	case "batches":
 		return s.batches()
 	case "signal", "archive":
@@ -197,6 +199,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		set.HaltOn = slices.DeleteFunc(set.HaltOn, func(c pawl.HaltCondition) bool { return string(c) == value })
 	case "optional":
 		set.Gates[0].Optional = true
+	case "answer":
+		set.AnswerTime = duration(s.w.t, value)
 	case "evidence":
 		set.Evidence = pawl.EvidenceMode(value)
 	case "prepare":

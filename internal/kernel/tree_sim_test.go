@@ -177,6 +177,8 @@ func (c *chance) treeSettings() *pawl.Settings {
 	}
 	if c.more != nil && c.more.IntN(2) == 0 {
 		s.Announce = &pawl.Announcing{Command: "notify-send"}
+	} else if c.more != nil {
+		s.AnswerTime = pawl.DefaultAnswerTime
 	}
 	return s
 }
@@ -376,7 +378,7 @@ func (w *world) openQuestion() *question {
 // consent answers every open question, so that all goes on.
 func (c *chance) consent() bool {
 	q := c.w.openQuestion()
-	if q == nil {
+	if q == nil || q.overdue && c.w.state.Status != pawl.StatusEnded {
 		return false
 	}
 	c.w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: pick(c, q.choices...), About: q.about, Text: "as you like"}}})
@@ -840,7 +842,7 @@ func (g *grove) settled() {
 			g.w.t.Fatalf("event %d: %d of %d places are taken, and %s could run", s.Seq, len(g.kids), s.parallel(root), g.tasks[i].ID)
 		}
 	}
-	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0) {
+	if s.Status == pawl.StatusEnded && !s.isSuspended() && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0) {
 		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions", s.Seq, len(Pending(s)), s.live, s.openQuestions)
 	}
 }

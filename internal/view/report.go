@@ -478,7 +478,10 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		if fix := r.fix(); fix != "" {
 			t.line("Fix:     %s", fix)
 		}
-		if r.Outcome.Resumable() {
+		switch {
+		case r.Outcome == pawl.OutcomeHalted && len(r.OpenQuestions()) > 0:
+			t.line("Answer:  %s", r.next())
+		case r.Outcome.Resumable():
 			t.line("Resume:  %s", r.next())
 		}
 		if how := r.howToOverrule(); how != "" {

@@ -75,7 +75,7 @@ func Amount(name pawl.LimitName, v int64) string {
 	switch name {
 	case pawl.LimitMoney:
 		return pawl.Micros(v).String()
-	case pawl.LimitTime, pawl.LimitSignal:
+	case pawl.LimitTime, pawl.LimitSignal, pawl.LimitAnswer:
 		return span(time.Duration(v))
 	}
 	return Thousands(v)
@@ -91,6 +91,9 @@ func either(v pawl.Verdict) string {
 
 // limitText says that a limit stops something.
 func limitText(b *pawl.LimitReached) string {
+	if b.Limit == pawl.LimitAnswer {
+		return line("nobody answered %s in %s", b.Scope, Amount(b.Limit, b.Max))
+	}
 	return line("limit %s %s reached (%s: %s)", b.Limit, Amount(b.Limit, b.Max), b.Scope, Amount(b.Limit, b.Value))
 }
 

@@ -433,6 +433,9 @@ func (r *Run) next() string {
 		}
 		return "pawl resume " + id
 	case pawl.StatusEnded:
+		if open := r.OpenQuestions(); r.Outcome == pawl.OutcomeHalted && len(open) > 0 {
+			return line("%s", r.howToAnswer(&open[0].QuestionAsked))
+		}
 	default:
 		if open := r.OpenQuestions(); len(open) > 0 {
 			return line("%s", r.howToAnswer(&open[0].QuestionAsked))

@@ -183,7 +183,7 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	}
 	for _, r := range runs {
 		app.WarnInterrupted(r)
-		if r.Questions > 0 && r.Status != pawl.StatusEnded {
+		if r.Questions > 0 {
 			app.Notef("run %s waits for you: pawl inbox %s", r.ID, r.ID)
 		}
 		if r.Waiting != nil {

@@ -48,6 +48,9 @@ type Driver struct {
 	// Left is told when a run comes to rest here: it has ended (err is nil), or
 	// could not be driven on. It may be nil.
 	Left func(run pawl.RunID, err error)
+	// Seen says when somebody last followed the run here, which is now while somebody does; zero = nobody
+	// has. Nil means that nobody ever follows one.
+	Seen func(run pawl.RunID) time.Time
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Steady is a clock that never jumps, from any moment on. nil means the monotonic clock of

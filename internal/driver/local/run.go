@@ -67,20 +67,56 @@ func (r *run) loop() {
 	defer r.leave()
 	defer r.survive()
 	for {
+		items, ok := r.next()
+		if !ok {
+			return
+		}
+		if err := r.step(items); err != nil {
+			r.d.logger().Error("the run is quarantined", "run", r.id, "error", err)
+			r.cancel(err)
+			return
+		}
+		if r.state.Status == pawl.StatusEnded {
+			return
+		}
+	}
+}
+
+// next waits for inputs, or for the time in which nobody answered to be over. It reports false if the run
+// is given up.
+func (r *run) next() ([]item, bool) {
+	for {
+		var over <-chan time.Time
+		left, waits := r.unanswered()
+		if waits {
+			over = time.After(left)
+		}
 		select {
 		case <-r.ctx.Done():
-			return
+			return nil, false
 		case it := <-r.inbox:
-			if err := r.step(r.queued(it)); err != nil {
-				r.d.logger().Error("the run is quarantined", "run", r.id, "error", err)
-				r.cancel(err)
-				return
-			}
-			if r.state.Status == pawl.StatusEnded {
-				return
+			return r.queued(it), true
+		case <-over:
+			if left, waits = r.unanswered(); waits && left <= 0 { // nobody has come in the meantime
+				return []item{{in: kernel.Input{Unanswered: true}}}, true
 			}
 		}
 	}
+}
+
+// unanswered returns how long the run still waits for an answer while nobody is there. It reports false
+// if the run waits for anything else, or as long as it takes.
+func (r *run) unanswered() (left time.Duration, waits bool) {
+	since, most := r.state.Unanswered()
+	if most == 0 {
+		return 0, false
+	}
+	if r.d.Seen != nil && !r.state.Settings.Unattended { // who follows it may be a person
+		if seen := r.d.Seen(r.id); seen.After(since) {
+			since = seen
+		}
+	}
+	return most - r.d.clock().wall.Sub(since), true
 }
 
 // leave cancels what is under way, keeps the state unless it was given up, and forgets the run.

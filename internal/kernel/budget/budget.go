@@ -234,7 +234,7 @@ func Amount(name pawl.LimitName, v int64) string {
 	switch name {
 	case pawl.LimitMoney: // to a hundredth of a cent, so that a small excess is visible
 		return fmt.Sprintf("$%d.%04d", v/1_000_000, v/100%10_000)
-	case pawl.LimitTime, pawl.LimitSignal:
+	case pawl.LimitTime, pawl.LimitSignal, pawl.LimitAnswer:
 		return time.Duration(v).Round(time.Second).String()
 	}
 	return fmt.Sprint(v)
