@@ -139,7 +139,7 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 	ended := state.Status == pawl.StatusEnded
 	beside := s.Verb == pawl.SteerForget || s.Verb == pawl.SteerArchive || s.Verb == pawl.SteerOverride && !ended // no reason to let a run go on
-	answers := s.Verb == pawl.SteerAnswer && ended // it may have been halted for want of it
+	answers := s.Verb == pawl.SteerAnswer && ended                                                                // it may have been halted for want of it
 	begins := (s.Verb.Resumes() || answers) && !beside || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins {
 		if err := e.confines(run, state.Started); err != nil {
