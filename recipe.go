@@ -183,8 +183,13 @@ type Step struct {
 	// TurnCap says what follows when the session reaches that cap.
 	TurnCap TurnCap `json:"turn_cap,omitempty"`
 	// NoReminder leaves out the reminder after each batch of tool results.
-	NoReminder bool          `json:"no_reminder,omitempty"`
-	Timeout    time.Duration `json:"timeout,omitempty"` // zero: none
+	NoReminder bool `json:"no_reminder,omitempty"`
+	// Timeout is the limit on the time of the whole session; zero = none. A step that runs out of time
+	// runs once more with twice the time, which stays for the rest of the loop.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// TimeCap says what follows when a step runs out of time although it had twice as much, and what it
+	// works on is not as at the base.
+	TimeCap TurnCap `json:"time_cap,omitempty"`
 	// First runs the step in the first iteration only.
 	First bool  `json:"first,omitempty"`
 	When  *When `json:"when,omitempty"`
@@ -210,7 +215,7 @@ type SessionCap struct {
 	Tokens int64  `json:"tokens,omitempty"`
 }
 
-// TurnCap is what follows when a session has used all its turns without a result.
+// TurnCap is what follows when a session has used all its turns, or all its time, without a result.
 type TurnCap string
 
 // What may follow. The zero value means [TurnCapFail].

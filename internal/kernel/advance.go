@@ -288,8 +288,8 @@ func (d *draft) startStep(l *Loop, index, try int) {
 	d.startSession(l, stepSession(l, index, try))
 }
 
-// stepSession returns the event that starts a session of a step. A second try has
-// twice the time.
+// stepSession returns the event that starts a session of a step. One that has run out of time has twice
+// as much.
 func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	st := l.flow.Steps[index]
 	tier := st.Tier
@@ -299,7 +299,7 @@ func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	place := l.place(st.Name)
 	place.Role, place.Tier = st.Role, tier
 	timeout := st.Timeout
-	if try > 1 {
+	if try > 1 || l.left.IsSlow(st) {
 		timeout *= 2
 	}
 	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Cap: st.Cap, Timeout: timeout, Try: try}

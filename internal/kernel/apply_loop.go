@@ -48,6 +48,9 @@ func (l *Loop) beginSteps(it *Iteration) {
 func (l *Loop) setCandidate(c *land.Candidate) {
 	l.cand, l.gen.listing = c, listing{}
 	l.person.reply, l.person.approved = nil, false
+	if l.iter.outOfTime != "" && c.Total == 0 { // there is nothing to judge
+		l.iter.stepFailed = l.iter.outOfTime
+	}
 }
 
 // recordBranchMoved records that children or the harness moved the loop's branch to a commit. The
@@ -174,7 +177,7 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	l.left.KeepOutput(st, b.Output)
 	l.left.KeepLists(l.flow, st, b)
 	switch {
-	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.Main && !l.isAssessingStep(x.Index):
+	case l.needsTime(x, b) && !l.isAssessingStep(x.Index):
 		l.iter.Try = 2
 		return
 	case l.recordQuestions(x, b):
@@ -182,6 +185,17 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	}
 	s.applyBlocked(l, b.Facts)
 	l.stepOver(x.Index, b.Result, brief.Cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
+}
+
+// needsTime records that a step of the iteration has run out of time, and reports whether it can have
+// more.
+func (l *Loop) needsTime(x *session.Session, b *pawl.SessionEnded) bool {
+	if b.Result != pawl.SessionTimeout || x.Index >= l.flow.Main {
+		return false
+	}
+	st := l.flow.Steps[x.Index]
+	l.left.RanOut(st)
+	return x.Try == 1 && (st.Timeout == 0 || x.Timeout() <= st.Timeout)
 }
 
 // stepOver records that a step has ended. If its result is not done, why is the reason
@@ -194,6 +208,9 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	case l.flow.AroundBatch(step):
 		l.endAround(step)
 	case r == pawl.SessionDone, r == pawl.SessionTurns && l.flow.Steps[step].TurnCap == pawl.TurnCapJudge:
+		l.passStep()
+	case r == pawl.SessionTimeout && l.flow.Steps[step].TimeCap == pawl.TurnCapJudge:
+		l.iter.outOfTime = why
 		l.passStep()
 	default:
 		l.iter.stepFailed, l.Phase = why, PhaseCommit

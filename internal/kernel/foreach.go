@@ -65,7 +65,7 @@ func (l *Loop) endItem(x *session.Session, b *pawl.SessionEnded) {
 	}
 	it := &l.iter.items[x.Item-1]
 	switch {
-	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.Main && l.iter.itemFailed == "":
+	case l.needsTime(x, b) && l.iter.itemFailed == "":
 		it.Again = true
 		return
 	case b.Result != pawl.SessionDone && (st.Required || x.Index < l.flow.Main):

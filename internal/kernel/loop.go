@@ -130,6 +130,7 @@ type Iteration struct {
 	flow.Cursor
 	final      int    // final steps that are over
 	stepFailed string // why the steps failed; empty = they did not
+	outOfTime  string // why a step ended whose work is judged all the same; empty = none did
 	restart    string // why the steps must start again; empty = they need not
 	rejudges   bool   // no step runs: it judges what the last one left
 

@@ -50,7 +50,7 @@ func TestTaskLoop(t *testing.T) {
 				{Name: "assess", Role: "assess", Prompt: "assess.md", Tier: 1, First: true, Output: "assessment", Required: true,
 					Tools: []string{"read", "list", "glob", "grep"}},
 				{Name: "implement", Role: "implementation", Prompt: "implement.md", Output: "result", Turns: 20, // D-06 D-34
-					Tools: []string{"read", "write", "edit", "list", "glob", "grep", "run"}, Timeout: 300 * time.Second}, // D-55
+					Tools: []string{"read", "write", "edit", "list", "glob", "grep", "run"}, Timeout: 300 * time.Second, TimeCap: pawl.TurnCapJudge}, // D-55 D-59
 			},
 			Gates: []pawl.Stage{
 				{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}, // D-07 D-35 D-56
@@ -139,7 +139,7 @@ task (the root loop, at most 10 iterations)
   starts on: simple (0–4) → haiku, moderate (5–8) → sonnet, complex (9–14) → opus, scored by assess; unknown counts as 5
   steps:
     1. assess: on haiku, in the first iteration only, tools read list glob grep, must submit assessment, 20 turns
-    2. implement: implementation, on the loop's tier, tools read write edit list glob grep run, submits result, 20 turns, at most 5m0s
+    2. implement: implementation, on the loop's tier, tools read write edit list glob grep run, submits result, 20 turns, at most 5m0s, judged when twice the time is used up
   gates:
     1. quality: all command gates, in parallel, at most 2m0s
     2. requirements: review by requirements-validator on sonnet, tools read list glob grep, at most 1m0s

@@ -187,7 +187,7 @@ func (e *explainer) session(s *pawl.Step) string {
 		submits(s), check(s.Check), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
 		given(s.Questions, "may ask a person"),
 		given(s.Memory != nil, memory(s.Memory)),
-		fmt.Sprintf("%d turns", orDefault(s.Turns)), given(s.TurnCap == pawl.TurnCapJudge, "judged by the gates when they are used up"), limit(s.Timeout), sessionCap(s.Cap))
+		fmt.Sprintf("%d turns", orDefault(s.Turns)), given(s.TurnCap == pawl.TurnCapJudge, "judged by the gates when they are used up"), limit(s.Timeout), given(s.TimeCap == pawl.TurnCapJudge, "judged when twice the time is used up"), sessionCap(s.Cap))
 }
 
 func limits(list []pawl.ToolLimit) string {

@@ -84,7 +84,8 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	var reminder = !s.NoReminder
 	m.Key("reminder", "Whether the agent is reminded of its task, with goal and description whole, after each batch of tool results; by default yes.").Bool(&reminder)
 	s.NoReminder = !reminder
-	m.Key("timeout_ms", "The time limit of the whole session.").Time(&s.Timeout, time.Millisecond, 24*hour)
+	m.Key("timeout_ms", "The time limit of the whole session. A step that runs out of time runs once more with twice the time, which stays for the rest of the loop.").Time(&s.Timeout, time.Millisecond, 24*hour)
+	m.Key("time_cap", "What follows when that is not enough either: the attempt fails, or, if anything differs from the base, the gates and reviews judge what was made; by default `fail`.").Word((*string)(&s.TimeCap), "fail", "judge")
 	m.Key("first", "Whether the step runs only in the first iteration.").Bool(&s.First)
 	strictyaml.Sub(m.Key("when", "When the step runs; by default always."), "when", &s.When, readWhen)
 	m.Key("append", "Whether outputs of earlier rounds and retries are kept with it.").Bool(&s.Append)

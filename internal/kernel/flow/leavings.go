@@ -15,6 +15,7 @@ type Leavings struct {
 	Lists     []List       // for steps with for_each, oldest first
 	Decision  string       // the last decision that a step submitted; empty = none
 	RunFailed bool         // the last command that a session of the iteration ran failed
+	Slow      []string     // steps that ran out of time, which have twice as much from then on
 	RunHidden bool         // it may have failed: the coding agent does not show all of its calls
 }
 
@@ -24,6 +25,16 @@ func OutputName(st *pawl.Step) string {
 		return st.Output
 	}
 	return st.Name
+}
+
+// IsSlow reports whether a step has run out of time.
+func (r *Leavings) IsSlow(st *pawl.Step) bool { return slices.Contains(r.Slow, st.Name) }
+
+// RanOut records that a step has run out of time.
+func (r *Leavings) RanOut(st *pawl.Step) {
+	if !r.IsSlow(st) {
+		r.Slow = append(slices.Clip(r.Slow), st.Name)
+	}
 }
 
 // maxOutputs bounds how many outputs, and how many lists, a loop keeps.

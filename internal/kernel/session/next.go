@@ -136,6 +136,9 @@ func (x *Session) isOver(alive time.Duration) (Next, bool) {
 	return n, true
 }
 
+// Timeout returns the limit on the time of the whole session; 0 = none.
+func (x *Session) Timeout() time.Duration { return x.timeout }
+
 // Remaining returns how long an effect of the session may take: the time that the session has
 // left, at least a millisecond, but no more than limit.
 func (x *Session) Remaining(limit, alive time.Duration) time.Duration {
