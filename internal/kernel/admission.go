@@ -64,7 +64,7 @@ func (d *draft) admitQueued() bool {
 		if best == nil {
 			break
 		}
-		d.emit(best.Ref, &pawl.LoopAdmitted{Score: score, Base: d.s.Loop(best.Parent).Head, Waited: d.waitReason(best)})
+		d.emit(best.Ref, &pawl.LoopAdmitted{Score: score, Base: d.s.onto(d.s.Loop(best.Parent)).Head, Waited: d.waitReason(best)})
 	}
 	return len(d.events) > before
 }

@@ -561,8 +561,8 @@ func (g *wood) letIn(e pawl.Event, t *tree, b *pawl.LoopAdmitted) {
 	if !g.ready(t) {
 		g.fail(e, "it is not its turn")
 	}
-	if b.Base != s.Loop(t.Parent).Head || b.Score != g.score(t, e.Time) {
-		g.fail(e, "it begins at %s with %d points, and should at %s with %d", b.Base, b.Score, s.Loop(t.Parent).Head, g.score(t, e.Time))
+	if b.Base != s.onto(s.Loop(t.Parent)).Head || b.Score != g.score(t, e.Time) {
+		g.fail(e, "it begins at %s with %d points, and should at %s with %d", b.Base, b.Score, s.onto(s.Loop(t.Parent)).Head, g.score(t, e.Time))
 	}
 	if why := g.places(t, 0); why != "" {
 		g.fail(e, "it has no place: %s", why)

@@ -124,7 +124,7 @@ func (d *draft) spawn(l *Loop, i int) {
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
 	b := &pawl.LoopStarted{
 		ID: d.s.loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
-		Task: e.ID, Entry: i + 1, Version: l.gen.plan.Version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
+		Task: e.ID, Entry: i + 1, Version: l.gen.plan.Version, Branch: d.s.childBranch(ref, e.ID), Base: d.s.onto(l).Head,
 	}
 	if l.Kind.Children.IsEager() {
 		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.gen.n

@@ -204,7 +204,7 @@ func (d *draft) settle() {
 		for i := 0; i < len(d.dirtyLoops) && d.s.Status != pawl.StatusEnded; i++ {
 			d.advance(d.dirtyLoops[i])
 		}
-		if len(d.events) == before && !d.admitQueued() && !d.haltUnanswered() {
+		if len(d.events) == before && !d.admitQueued() && !d.landQueued() && !d.haltUnanswered() {
 			return
 		}
 	}

@@ -63,6 +63,60 @@ func (s *State) turn(l *Loop) bool {
 	return true
 }
 
+// makesWay reports whether a loop without children has to wait until other work has come up to the branch that
+// both go into. Otherwise the two would only meet when it is too late to resolve a conflict where it was made.
+func (s *State) makesWay(l *Loop) bool {
+	if l.Kind.Children != nil {
+		return false
+	}
+	p := s.Loop(l.Parent)
+	for end := s.onto(p); p != end; p = s.Loop(p.Parent) {
+		for _, ref := range s.Loop(p.Parent).gen.plan.Kids {
+			if k := s.Loop(ref); k != p && (k.merge() != nil && !k.isHeld() || s.isOnItsWay(k, l.cand.Merge.Since)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// landQueued lets loops land that no longer have to make way, and reports whether one does.
+func (d *draft) landQueued() bool {
+	before := len(d.events)
+	for o := range d.s.each {
+		if o.Parent > 1 && o.Phase == PhaseGates && o.merge() != nil && o.merge().Alone != nil && len(o.open) == 0 {
+			d.advance(o.Ref)
+		}
+	}
+	return len(d.events) > before
+}
+
+// isHeld reports whether a person or a signal keeps the loop from continuing.
+func (l *Loop) isHeld() bool { return l.inbox.Held || l.person.question != nil }
+
+// isOnItsWay reports whether the work of a loop is complete: it waits in a merge queue, one without children
+// only if it did so before an event; or its children have passed, or are on their way.
+func (s *State) isOnItsWay(k *Loop, since pawl.Seq) bool {
+	m, p := k.merge(), k.gen.plan
+	switch {
+	case m.IsDone(), k.Phase == PhaseClosing && k.Outcome.Succeeded(): // it only has to end
+		return true
+	case k.Phase != PhaseGates || k.isHeld():
+		return false
+	case m != nil:
+		return m.Since < since || k.Kind.Children != nil
+	case p == nil || !k.gen.planned:
+		return false
+	}
+	done := p.Count[pawl.TaskPassed] + p.Count[pawl.TaskDropped]
+	for _, ref := range p.Kids {
+		if s.isOnItsWay(s.Loop(ref), since) {
+			done++
+		}
+	}
+	return done == len(p.Entries)
+}
+
 // mergeOn takes a loop in the merge queue one step further, and reports whether the parent's branch
 // has its work.
 func (d *draft) mergeOn(l *Loop) bool {
@@ -71,7 +125,7 @@ func (d *draft) mergeOn(l *Loop) bool {
 	case m.Done:
 		return true
 	case m.Alone != nil:
-		if d.s.turn(l) {
+		if d.s.turn(l) && !d.s.makesWay(l) {
 			d.land(l)
 		}
 	case clash != nil:
@@ -94,7 +148,7 @@ func (d *draft) land(l *Loop) bool {
 	})
 	switch {
 	case len(l.open) > 0 && len(l.sessions) == 0:
-	case b.IsStale(p.Head):
+	case b.IsStale(d.s.landsOn(l, p)):
 		d.link(l, b.First())
 	case b.Clash != nil && p != l:
 		d.conflicted(l, b.Clash.Conflicts)
@@ -152,8 +206,16 @@ func (d *draft) moveBranch(l *Loop) {
 func (d *draft) link(l *Loop, i int) {
 	p, b := d.s.landing(l)
 	k := d.s.member(l, p, &b.Members[i])
-	d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: b.Tip(p.Head), Theirs: k.cand.Commit,
+	d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: b.Tip(d.s.landsOn(l, p)), Theirs: k.cand.Commit,
 		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, brief.Cut(k.task.Title, 120)), Time: d.at})
+}
+
+// landsOn returns the commit that a landing which l carries into the branch of p begins on.
+func (s *State) landsOn(l, p *Loop) pawl.CommitHash {
+	if p == l {
+		return p.Head
+	}
+	return s.onto(p).Head
 }
 
 // regate has the gates judge the merge commit, and reports whether all of them have.
@@ -239,8 +301,8 @@ func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 	if i < 0 { // its loop may have ended
 		return
 	}
-	if do.Ours == p.Head {
-		b.Begin(p.Head)
+	if p != l || do.Ours == p.Head {
+		b.Begin(do.Ours)
 	}
 	switch another := b.Link(i, made); {
 	case p == l && another:
@@ -260,6 +322,9 @@ func (s *State) advanced(l *Loop, a *pawl.BranchAdvanced) error {
 	p, b := s.landing(l)
 	if p.Kind.Children == nil || p.gen.plan == nil || b == nil && !p.Kind.Children.Groups() || b != nil && len(b.Chain) == 0 {
 		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
+	}
+	if s.onto(p) != p {
+		p.Base = b.Onto
 	}
 	p.Head, p.worktreeBehind = a.Commit, true
 	if b == nil { // a rollback was called meanwhile
