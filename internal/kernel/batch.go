@@ -346,7 +346,8 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	bt := l.gen.batch
 	facts := bt.Facts(b, l.gen.History, l.gen.Tree, func(m *land.Member) monitor.Result { return s.resultOf(l, m) })
 	l.gen.Ended(facts, monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: bt.Scaffold, Passing: facts.Passing, Broke: bt.Broken(l.gen.Last.Broke)}, ladder.Kept)
-	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // a batch that only waits says nothing about the health
+	// A batch that only waits says nothing about the health, and another one that got nowhere may not yet.
+	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 && monitor.Judge(l.gen.History, l.Kind.Children.MonitorRules).Health != ""
 	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	l.gen.batch = nil

@@ -12,7 +12,8 @@ import (
 // Judge judges how the batches of a loop develop by rules, oldest first, as of the last one. Batches that
 // attempted nothing do not count, nor does anything before a person dealt with a blocked task. Of
 // the rest, the last [Window] count. Every pattern has to end in the last batch, so that a fault
-// that is over is not reported.
+// that is over is not reported. The health is empty if there is nothing to say: nothing was approved in
+// the batch, it came no nearer than those before it, and it does not end a pattern yet.
 func Judge(history []Batch, rules pawl.MonitorRules) Verdict {
 	if len(history) == 0 {
 		return Verdict{pawl.HealthProgressing, "no batch has ended"}
@@ -33,6 +34,9 @@ func Judge(history []Batch, rules pawl.MonitorRules) Verdict {
 	}
 	if why := h.stalls(); why != "" {
 		return verdictOf(pawl.HealthStalled, why)
+	}
+	if h.inVain(1, Nearer) {
+		return Verdict{}
 	}
 	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("batch %d: %d of %d approved", last.N, last.Approved, last.Attempted))
 }
