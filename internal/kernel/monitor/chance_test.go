@@ -21,7 +21,7 @@ func TestSeedRules(t *testing.T) {
 		seed, tuned pawl.Health
 	}{
 		{"twice lower, while tests are gained", [][2]int{{4, 4}, {3, 4}, {2, 5}}, pawl.HealthRegressing, pawl.HealthProgressing},
-		{"batches of one", [][2]int{{2, 2}, {1, 2}, {0, 1}}, pawl.HealthRegressing, ""},
+		{"batches of one", [][2]int{{2, 2}, {1, 2}, {0, 1}}, pawl.HealthRegressing, pawl.HealthProgressing},
 		{"once lower", [][2]int{{4, 4}, {3, 4}}, pawl.HealthProgressing, pawl.HealthProgressing},
 		{"lower, then the same", [][2]int{{4, 4}, {2, 4}, {1, 2}}, pawl.HealthProgressing, pawl.HealthProgressing},
 		{"lower, then higher", [][2]int{{4, 4}, {2, 4}, {3, 4}}, pawl.HealthProgressing, pawl.HealthProgressing},
