@@ -69,7 +69,7 @@ func (s *State) recovers(l *Loop, b *pawl.IterationEnded) bool {
 	if !l.ratchets() || l.gen.Back != nil {
 		return false
 	}
-	health := s.ratchetAfter(l, b).judge().Health
+	health := l.judgeRatchet(s, s.ratchetAfter(l, b)).Health
 	return l.isNews(health) && len(l.Kind.Monitor[string(health)]) > 0
 }
 
@@ -103,7 +103,7 @@ func (d *draft) judgeAttempts(l *Loop) {
 // sayHealth records the monitor's verdict on the attempts, unless it is the last one again. A run
 // that is going well need not be told so.
 func (d *draft) sayHealth(l *Loop) {
-	v := l.gen.ratchet.judge()
+	v := l.judgeRatchet(&d.s, l.gen.ratchet)
 	if !l.isNews(v.Health) || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || l.Outcome.Succeeded()) {
 		return
 	}
@@ -120,8 +120,13 @@ func (d *draft) sayHealth(l *Loop) {
 	d.emit(l.Ref, b)
 }
 
-// judge returns what the monitor says of the attempts.
-func (r *ratchet) judge() monitor.Verdict { return monitor.Attempts(r.history, r.since) }
+// judgeRatchet returns what the monitor says of the loop's attempts. It looks for stalls only where nothing else
+// does: neither the ladder nor the monitor of a group.
+func (l *Loop) judgeRatchet(s *State, r *ratchet) monitor.Verdict {
+	p := s.Loop(l.Parent)
+	grouped := p != nil && p.Kind.Children.Groups()
+	return monitor.Attempts(r.history, r.since, l.Kind.Ladder.Stuck == 0 && !grouped)
+}
 
 // isNews reports whether a health of the attempts differs from what was said last. What led to a recovery
 // is news when it comes again.

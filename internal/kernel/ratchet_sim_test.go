@@ -133,7 +133,7 @@ func toldOfHealth(w *world, e pawl.Event) {
 	if _, starts := e.Body.(*pawl.IterationStarted); !starts || !l.ratchets() || l.gen.ratchet == nil {
 		return
 	}
-	if v := l.gen.ratchet.judge(); v.Health != "" && v.Health != l.gen.Health && v.Health != pawl.HealthProgressing {
+	if v := l.judgeRatchet(w.state, l.gen.ratchet); v.Health != "" && v.Health != l.gen.Health && v.Health != pawl.HealthProgressing {
 		w.t.Fatalf("iteration %d of loop %d starts, and %s: %s was not said", l.Iteration, l.Ref, v.Health, v.Reason)
 	}
 	if slices.Contains(l.gen.Recover, pawl.RecoverRollback) && l.best().N != 0 && l.best().Commit != l.Head {

@@ -32,12 +32,11 @@ func (a *Attempt) batch() Batch {
 }
 
 // Attempts judges the last attempts of a loop that does its work itself, oldest first. It looks for
-// flip-flops and regressions. It does not look for stalls, because the loop's ladder detects that
-// it is stuck. Attempts up to the one with the number since led to a recovery: a pattern has to end in
+// flip-flops and regressions, and for stalls if nothing else does. Attempts up to the one with the number since led to a recovery: a pattern has to end in
 // attempts after that, and those before are what they are compared with. The health is empty if there is
 // nothing to say: the last attempt has none to be compared with, or falls behind and may be the only one
 // to do so.
-func Attempts(history []Attempt, since int32) Verdict {
+func Attempts(history []Attempt, since int32, stalls bool) Verdict {
 	all := make([]Batch, len(history))
 	fresh := 0
 	for i := range history {
@@ -65,10 +64,28 @@ func Attempts(history []Attempt, since int32) Verdict {
 			return verdictOf(pawl.HealthRegressing, why)
 		}
 	}
+	if stalls && fresh >= SameError && h.standsStill() {
+		return verdictOf(pawl.HealthStalled, fmt.Sprintf("attempts %s met the same objections, and nothing newly passes", h.numbers(SameError)))
+	}
 	if h.isBehind() {
 		return Verdict{}
 	}
 	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither alternates nor loses what was reached", n))
+}
+
+// standsStill reports whether the last [SameError] attempts were refused for the same, and none came nearer.
+func (h batches) standsStill() bool {
+	if len(h) < SameError {
+		return false
+	}
+	first := h[len(h)-SameError]
+	for _, b := range h[len(h)-SameError:] {
+		t, f := &b.Tasks[0], &first.Tasks[0]
+		if t.Result == Approved || t.Error == 0 || t.Error != f.Error || t.Failing != f.Failing || b.Passing > first.Passing {
+			return false
+		}
+	}
+	return true
 }
 
 // isBehind reports whether the last attempt has less than an earlier one had: a test that passed in the best

@@ -32,7 +32,7 @@ func TestHistoriesOfAttempts(t *testing.T) {
 			history = history[max(0, len(history)-Window):] // as a loop keeps them
 			lines++
 			seen[want]++
-			wrong.judge(t, accused(Attempts(history, 0)), want, fmt.Sprintf("%s:%d: %s\n\t", file, n+1, name))
+			wrong.judge(t, accused(Attempts(history, 0, false)), want, fmt.Sprintf("%s:%d: %s\n\t", file, n+1, name))
 		}
 		if histories < least || len(seen) != 3 {
 			t.Errorf("%s: %d histories with the labels %v", file, histories, seen)
@@ -76,7 +76,7 @@ func TestAttemptsAfterARecovery(t *testing.T) {
 			a, _ := parseAttempt(t, line+" = PROGRESSING")
 			history = append(history, a)
 		}
-		if v := Attempts(history, row.since); v.Health != row.want {
+		if v := Attempts(history, row.since, false); v.Health != row.want {
 			t.Errorf("%s: %s (%s), want %s", row.why, v.Health, v.Reason, row.want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestAttemptsThatPass(t *testing.T) {
 			history = append(history, Attempt{N: int32(n + 1), Tree: tree, Passing: -1}) //nolint:gosec // small
 		}
 		history[3].Passed = passed
-		if v := Attempts(history, 0); (v.Health == pawl.HealthFlipFlop) == passed {
+		if v := Attempts(history, 0, false); (v.Health == pawl.HealthFlipFlop) == passed {
 			t.Errorf("passed is %t: %s", passed, v.Health)
 		}
 	}
@@ -142,4 +142,28 @@ func parseAttempt(t testing.TB, line string) (Attempt, pawl.Health) {
 		}
 	}
 	return a, pawl.Health(label)
+}
+
+// Attempts that are refused for the same three times in a row stand still, unless one comes nearer. It is said
+// where nothing else detects it. F-78
+func TestAttemptsStandStill(t *testing.T) {
+	same := func(n int32, passing int32) Attempt { return Attempt{N: n, Error: 7, Passing: passing, Tree: 5} }
+	other := Attempt{N: 3, Error: 8, Passing: -1, Tree: 5}
+	for _, row := range []struct {
+		name    string
+		history []Attempt
+		stalls  bool
+		want    pawl.Health
+	}{
+		{"three alike", []Attempt{same(1, -1), same(2, -1), same(3, -1)}, true, pawl.HealthStalled},
+		{"the ladder says so", []Attempt{same(1, -1), same(2, -1), same(3, -1)}, false, pawl.HealthProgressing},
+		{"two alike", []Attempt{same(1, -1), same(2, -1)}, true, pawl.HealthProgressing},
+		{"another objection", []Attempt{same(1, -1), same(2, -1), other}, true, pawl.HealthProgressing},
+		{"one test more", []Attempt{same(1, 3), same(2, 3), same(3, 4)}, true, pawl.HealthProgressing},
+		{"after a recovery", []Attempt{{N: 1, Error: 9, Tree: 4}, same(2, -1), same(3, -1), same(4, -1)}, true, pawl.HealthStalled},
+	} {
+		if v := Attempts(row.history, 0, row.stalls); v.Health != row.want && !(row.want == pawl.HealthProgressing && v.Health == "") {
+			t.Errorf("%s: %s (%s), want %s", row.name, v.Health, v.Reason, row.want)
+		}
+	}
 }
