@@ -61,7 +61,7 @@ var rules = []rule{
 	{"internal/governor", []string{"internal/driver"}, "who gets a place on the machine depends on what asks for one, and on no run's state"},
 	{"internal/process", nil, "how a child process ends with us is the same for every caller and depends on none of them"},
 	{"internal/callback", []string{"internal/process"}, "what is told and to whom is given to it; it knows the network, starts the user's command and knows nothing else of ours"},
-	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner", "internal/artifact"}, "prompts are a recipe's templates filled in for the runner"},
+	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner", "internal/artifact", "internal/tried"}, "prompts are a recipe's templates filled in for the runner"},
 	{"internal/engine", []string{"internal/driver/...", "internal/kernel", "internal/recipe"}, "the engine holds runs and asks the kernel what it sees in a goal; stores, models and worktrees are given to it"},
 	{"internal/view", []string{"internal/plain", "internal/artifact", "internal/tried"}, "views are folds over events, the same for every face"},
 	{"internal/document/documenttest", []string{"internal/view", "internal/recorded"}, "the suite tries any documents on any run"},
