@@ -16,6 +16,8 @@ type question struct {
 	kind    pawl.QuestionKind
 	choices []string
 	about   pawl.Hash
+	text    string
+	means   []string // what each choice does; empty in logs of earlier versions
 
 	announced *pawl.Announce // how it was announced; nil = it is not announced
 	failed    *pawl.Failure  // why the last announcement failed; nil = it did not
@@ -63,7 +65,7 @@ func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
 	}
 	s.questions = b.N
 	s.openQuestions++
-	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
+	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About, text: b.Text, means: b.Means}
 	l.person.reply = nil
 	return nil
 }
@@ -235,7 +237,9 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		if b.Text != "" {
 			b.Said = pawl.HashOf([]byte(b.Text))
 		}
+		asked := *q
 		d.emit(l.Ref, b)
+		d.decided(d.s.Loop(l.Ref), &asked, in)
 		return nil
 	}
 	for _, b := range d.s.recentAnswers {

@@ -90,7 +90,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		if data.Task != nil { // which has an id of its own
 			name = "Run"
 		}
-		user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
+		user = fmt.Sprintf("%s: %s\n\n%s%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), recipe.Decided(a.decided(r, do)), user)
 	}
 	user += r.findings(do) + r.secondLook(do)
 	reminder := r.reminder(do)

@@ -149,6 +149,9 @@ func learned(l *learning, text string) (name, content string) {
 	case says.text["Choice"] == "": // one text, not a record
 		title, says = firstSentence(text), record{text: map[string]string{"Context": where(l), "Choice": text}}
 	}
+	if asked := says.text["Context"]; strings.HasPrefix(asked, pawl.AskedOf) && l.Place.Step != pawl.PersonStep { // nobody did
+		says.text["Context"] = "It says: " + asked
+	}
 	title = line(strings.TrimLeft(title, "# "), maxTitle)
 	var p page
 	p.say(fmt.Sprintf("# %s %03d: %s", kind, l.Learning, title), "", "Date: "+date(l.at, time.DateOnly), "Status: "+strings.ToUpper(kind))
