@@ -80,7 +80,7 @@ func (a *Assembler) decided(r *reader, do *pawl.AssemblePrompt) []string {
 			r.fail(fmt.Errorf("what people answered: %w", err))
 		}
 		for i := range own {
-			if own[i].Answered() {
+			if own[i].Answered() && own[i].Run == r.job.Run {
 				out = append(out, own[i].Text)
 			}
 		}

@@ -90,7 +90,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		if data.Task != nil { // which has an id of its own
 			name = "Run"
 		}
-		user = fmt.Sprintf("%s: %s\n\n%s%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), recipe.Decided(a.decided(r, do)), user)
+		user = fmt.Sprintf("%s: %s\n\n%s%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), recipe.Decided(r.answered), user)
 	}
 	user += r.findings(do) + r.secondLook(do)
 	reminder := r.reminder(do)
@@ -153,6 +153,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	}
 	if !do.Bare {
 		r.repository()
+		r.answered = a.decided(r, do)
 	}
 	var err error
 	choice := choice(do)

@@ -85,3 +85,23 @@ func TestAntiPatternOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// What a person answered is read again from its file; what an agent calls one is none. F-72
+func TestAnswersAreReadAgain(t *testing.T) {
+	const said = "Which case do names have?\n\n**Context:** A person was asked: Which case do names have?\n\n**Choice:** lower case\n\n**Alternatives Rejected:**\n- upper case: not chosen\n\n" +
+		"**Depends On:** none\n\n**Invalidated If:** a person answers it otherwise\n"
+	x := tell(t)
+	person, agent := remembered(x, 1, pawl.MemoryDecision, said), remembered(x, 2, pawl.MemoryDecision, said)
+	person.Place.Step = pawl.PersonStep
+	x.say(1, person, agent)
+	files := x.render(nil)
+	f := Parse("x", files)
+	if len(f.Answered) != 1 || f.Learnings != 2 {
+		t.Fatalf("answered are %q", f.Answered)
+	}
+	for _, want := range []string{"Which case do names have?\n\n**Context:** A person was asked: Which", "**Choice:** lower case", "upper case: not chosen"} {
+		if !strings.Contains(f.Answered[0], want) {
+			t.Errorf("it lacks %q:\n%s", want, f.Answered[0])
+		}
+	}
+}
