@@ -93,7 +93,7 @@ func (e *Engine) answers(ctx context.Context, run pawl.RunID, s pawl.Steering) p
 		return s
 	}
 	r := *s.Answer
-	r.Text, r.Asked = clean(r.Text), nil
+	r.Text, r.Asked = clean(r.Text), ""
 	s.Answer = &r
 	if r.About.IsZero() {
 		return s
@@ -105,11 +105,13 @@ func (e *Engine) answers(ctx context.Context, run pawl.RunID, s pawl.Steering) p
 	if err != nil || json.Unmarshal(data, &about) != nil { // the kernel says whether it is about what is asked
 		return s
 	}
+	var asked []string
 	for _, q := range about.Questions[:min(len(about.Questions), maxAsked)] {
-		if len(q) > maxAskedBytes {
+		if q = strings.Join(strings.Fields(q), " "); len(q) > maxAskedBytes {
 			q = strings.ToValidUTF8(q[:maxAskedBytes], "") + "…"
 		}
-		r.Asked = append(r.Asked, q)
+		asked = append(asked, q)
 	}
+	r.Asked = strings.Join(asked, "\n")
 	return s
 }

@@ -57,8 +57,10 @@ func recordOf(q *question, in *pawl.Reply) string {
 		choice = line(in.Text)
 		title = choice
 		var asks []string
-		for _, a := range in.Asked[:min(len(in.Asked), maxAsks)] {
-			asks = append(asks, brief.Cut(line(a), maxAskWords))
+		for a := range strings.SplitSeq(in.Asked, "\n") {
+			if a = line(a); a != "" && len(asks) < maxAsks {
+				asks = append(asks, brief.Cut(a, maxAskWords))
+			}
 		}
 		if len(asks) > 0 {
 			asked, title = strings.Join(asks, " "), asks[0]

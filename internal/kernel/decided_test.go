@@ -47,7 +47,7 @@ func TestAnswersThatDecide(t *testing.T) {
 // An answer has the form of a decision: what was asked, what was chosen, what was not, by whom. V-54
 func TestAnswersAreRecords(t *testing.T) {
 	clarify := recordOf(&question{n: 3, kind: pawl.AskClarify, text: "The step plan has 2 questions (round 1 of 3).", choices: []string{choiceAnswer, choiceSkip}},
-		&pawl.Reply{Choice: choiceAnswer, Text: "SQLite;\nno limit", By: "ada", Asked: []string{"Which database?", "What limit?"}})
+		&pawl.Reply{Choice: choiceAnswer, Text: "SQLite;\nno limit", By: "ada", Asked: "Which database?\nWhat limit?"})
 	const want = "Which database?\n\n**Context:** A person was asked: Which database? What limit?\n\n**Choice:** SQLite; no limit\n\n**Depends On:** none\n\n" +
 		"**Invalidated If:** a person answers it otherwise\n\n**Notes:** answered by ada, question 3\n"
 	if clarify != want {

@@ -170,7 +170,7 @@ func (d *draft) mayStartTasks(l *Loop) bool {
 		}
 		d.ask(l, pawl.AskPlan, what, l.gen.plan.List,
 			option{choiceApprove, "work begins on what is listed"},
-			option{choiceRevise, "none is begun, and the list is made anew with your words"},
+			option{choiceRevise, "none is begun, and the list is made again with your words"},
 			option{choiceReject, "none is begun, and the run ends blocked; when it is resumed, another list is made"})
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.Find(l.Kind.Children.From), N: 1})
