@@ -172,7 +172,7 @@ func TestWriteRecords(t *testing.T) {
 	}
 }
 
-// Whoever is to be told of a question is told the same at every try. V-77
+// Whoever is to be told of a question is told the same at every try, and what led to it. V-77 F-71
 func TestAnnounce(t *testing.T) {
 	w, to := told(t, http.StatusNoContent)
 	w.r.Announce, w.r.Project = new(callback.Sender).Announce, "shop"
@@ -180,13 +180,17 @@ func TestAnnounce(t *testing.T) {
 	w.job.Settings.Announce = &pawl.Announcing{Callback: w.job.Settings.Callback}
 	w.job.Blob = func(ctx context.Context, h pawl.Hash) ([]byte, error) { return w.log.Blob(ctx, runID, h) }
 	plan := pawl.NewBlob([]byte(`{"questions": ["Is it hush?", "Or not?"]}`))
-	w.store(t, &pawl.QuestionAsked{N: 3, Kind: pawl.AskClarify, Text: "Which?", About: plan.Hash()}, []pawl.Blob{plan})
+	for _, body := range []pawl.Body{&pawl.LoopStarted{}, &pawl.IterationStarted{N: 1}, &pawl.Committed{Tree: "0123456789abcdef", Total: 2},
+		&pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictFail, Reason: "TestHush prints hush"}} {
+		w.storeOf(t, 1, body, nil)
+	}
+	w.storeOf(t, 1, &pawl.QuestionAsked{N: 3, Kind: pawl.AskClarify, Text: "Which?", About: plan.Hash()}, []pawl.Blob{plan})
 	do := &pawl.Announce{Question: 3, Kind: pawl.AskClarify, Text: "Which hush?", Choices: []string{"answer", "stop"}, Try: 1}
 	if n := must[*pawl.Notified](t, w, do); n.Status != http.StatusNoContent {
 		t.Errorf("got %+v", n)
 	}
 	const form = `{"event":"question_asked","delivery":"001-add-login/question-3","run":"001-add-login","project":"shop","goal":"Add a login","question":3,"kind":"clarify",` +
-		`"text":"Which [redacted]?","asks":["Is it [redacted]?","Or not?"],"choices":["answer","stop"],"about":"%s","answer":"pawl answer 001-add-login 3","at":"1970-01-01T00:00:01Z"}`
+		`"text":"Which [redacted]?","asks":["Is it [redacted]?","Or not?"],"context":["attempt 1 changed 2 files, refused by tests: TestHush prints [redacted]"],"choices":["answer","stop"],"about":"%s","answer":"pawl answer 001-add-login 3","at":"1970-01-01T00:00:01Z"}`
 	want := fmt.Sprintf(form, plan.Hash())
 	if d := cmp.Diff(want, to.bodies[0]); d != "" {
 		t.Error(d)
