@@ -211,7 +211,11 @@ func (s *Story) Led(n int, read Blobs) []string {
 			out = append(out, fmt.Sprintf("and %d more tasks are open", more))
 		}
 	default:
-		out = append(out, Tried(l.task, s.Of(l.parent, l.task), read)...)
+		tries := s.Of(l.parent, l.task)
+		if len(l.plan) > 0 { // its children change something, not it
+			tries = slices.DeleteFunc(tries, func(t Try) bool { return len(t.Said) == 0 && t.wrong == "" })
+		}
+		out = append(out, Tried(l.task, tries, read)...)
 	}
 	if q.kind == pawl.AskVotes {
 		slices.SortStableFunc(l.votes, func(a, b vote) int { return a.n - b.n })
