@@ -64,6 +64,9 @@ type AssemblePrompt struct {
 	// reviewer has to answer for.
 	Evidence Hash          `json:"evidence,omitzero"`
 	Findings []OpenFinding `json:"findings,omitempty"`
+	// Tried has the prompt tell what was tried of the loop's open tasks, and what was said of that all
+	// the time, not only of the last attempt.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // OpenFinding is a finding that nobody has accepted.
@@ -140,6 +143,7 @@ func (d *AssemblePrompt) fields(c *coder) {
 	flag(c, 30, &d.Remind)
 	sum(c, 31, &d.Evidence)
 	list(c, 32, &d.Findings, (*coder).openFinding)
+	flag(c, 33, &d.Tried)
 }
 
 func (c *coder) feedback(f *Feedback) {

@@ -39,6 +39,9 @@ type HealthJudged struct {
 	Recoveries []Recovery `json:"recoveries,omitempty"`
 	Try        int        `json:"try,omitempty"`
 	Max        int        `json:"max,omitempty"`
+	// Merged is the first batch whose approved work is part of what went wrong, so that a rollback
+	// goes back before it; 0 = none is, or the log is of an earlier version.
+	Merged int `json:"merged,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -51,6 +54,7 @@ func (b *HealthJudged) fields(c *coder) {
 	words(c, 4, &b.Recoveries)
 	num(c, 5, &b.Try)
 	num(c, 6, &b.Max)
+	num(c, 7, &b.Merged)
 }
 
 // HealthOverridden says that a person lets the run go on in spite of its health:

@@ -15,6 +15,9 @@ type MemoryAdded struct {
 	// Learning is its number among the task's learnings, over all runs of the task
 	// and without gaps; zero = it has no file there.
 	Learning int `json:"learning,omitempty"`
+	// Said is the text itself where no effect has kept it: what a person answered, as a decision. At most
+	// 3000 bytes; empty = Text is kept already.
+	Said string `json:"said,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -29,6 +32,7 @@ func (b *MemoryAdded) fields(c *coder) {
 	sum(c, 6, &b.Text)
 	flag(c, 7, &b.Failed)
 	num(c, 8, &b.Learning)
+	str(c, 9, &b.Said)
 }
 
 // MemoryForgotten says that no prompt is shown an entry any more.

@@ -77,6 +77,9 @@ type RunStarted struct {
 	Signs []string `json:"signs,omitempty"`
 	// Learnings is how many learnings earlier runs of the task have numbered.
 	Learnings int `json:"learnings,omitempty"`
+	// Answered is a JSON list of texts: what people answered in earlier runs of the repository, as
+	// decisions. Zero = nothing.
+	Answered Hash `json:"answered,omitzero"`
 	// ForkOf is the run this one was forked from, ForkAt the last event they have in
 	// common, ForkEvents the hash of these events as they are encoded there. Empty =
 	// it was not forked.
@@ -143,6 +146,7 @@ func (b *RunStarted) fields(c *coder) {
 	words(c, 31, &b.RecipeReplaces)
 	sum(c, 32, &b.HeldOut)
 	flag(c, 33, &b.CriteriaGiven)
+	sum(c, 34, &b.Answered)
 }
 
 // WorkRef returns the branch or ref that the run's first loop works on.

@@ -116,6 +116,10 @@ type Committed struct {
 	// files: the candidate has not passed.
 	LeftOut []LimitMet `json:"left_out,omitempty"`
 	Report  Hash       `json:"report,omitzero"`
+	// Added and Removed count the lines that differ from the parent. Both are 0 if none does, if
+	// there are too many to look at, or if the log is of an earlier version.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -134,6 +138,8 @@ func (b *Committed) fields(c *coder) {
 	num(c, 10, &b.Kept)
 	list(c, 11, &b.LeftOut, (*coder).limitMet)
 	sum(c, 12, &b.Report)
+	num(c, 13, &b.Added)
+	num(c, 14, &b.Removed)
 }
 
 // Answers implements [Answer].

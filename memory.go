@@ -3,6 +3,7 @@ package pawl
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,17 @@ type MemoryEntry struct {
 	// Learning is its number among the task's learnings; 0 = it has no file there.
 	Learning int `json:"learning,omitempty"`
 }
+
+// PersonStep is the step in the source of what a person answered to a question.
+const PersonStep = "person"
+
+// Answered reports whether the entry is what a person answered to a question.
+func (e *MemoryEntry) Answered() bool {
+	return e.Kind == MemoryDecision && (e.Source == PersonStep || strings.HasSuffix(e.Source, "/"+PersonStep))
+}
+
+// AskedOf begins the context of a decision that is what a person answered.
+const AskedOf = "A person was asked"
 
 // MemoryQuery selects entries.
 type MemoryQuery struct {

@@ -115,6 +115,8 @@ type Reply struct {
 	By       string `json:"by,omitempty"`
 	// About is the hash of what the answer is about, as it was shown.
 	About Hash `json:"about,omitzero"`
+	// Asked are the questions that it answers, one a line, in the words of who asked, as the engine finds them.
+	Asked string `json:"-"`
 }
 
 // Update is one thing a watcher sees: exactly one field is set.

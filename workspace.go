@@ -344,6 +344,8 @@ type CommitInfo struct {
 	// paths below .pawl/tasks among Total.
 	Hunks []uint64
 	Kept  int
+	// Added and Removed count the lines that differ from Parent, as [Committed] has them.
+	Added, Removed int
 	// LeftOut is as in [Recording]; for a commit that an earlier call made, it is what
 	// the worktree holds now.
 	LeftOut []LeftOut

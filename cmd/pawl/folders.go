@@ -229,3 +229,16 @@ func known(ctx context.Context, dir string, p project.Project, task string) (eng
 	t := tasks[task]
 	return engine.Known{Base: t.commit, Learnings: t.folder.Learnings, Runs: t.runs}, nil
 }
+
+// answered is what people answered in earlier runs, as the folders of tasks have it, for the engine.
+func answered(ctx context.Context, dir string, p project.Project) ([]string, error) {
+	tasks, err := keep(ctx, dir, p)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(tasks)) {
+		out = append(out, tasks[id].folder.Answered...)
+	}
+	return out, nil
+}

@@ -249,6 +249,8 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
 			return m.inspect(ctx, inspector, p, dir)
 		},
+		Answered: func(ctx context.Context) ([]string, error) { return answered(ctx, p.Repo.Root, p) },
+		Redact:   m.environs.redact,
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
 		},

@@ -22,7 +22,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Merge, Instructions, Clean, Remains, Places, Told, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Merge, Instructions, Answered, Redact, Clean, Remains, Places, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -42,6 +42,10 @@ type Config struct {
 	// Instructions are what the repository tells whoever works on it, as a commit has
 	// them; nil means that it tells nothing.
 	Instructions func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error)
+	// Answered returns what people answered in earlier runs, as the folders of tasks in the repository have
+	// it; nil means that they have nothing. Redact takes secrets out of what people say; nil leaves it.
+	Answered func(ctx context.Context) ([]string, error)
+	Redact   func(text []byte) []byte
 	// Sandbox says what confines commands.
 	Sandbox interface {
 		Confined() bool
@@ -257,6 +261,13 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	started, blobs, err := e.freeze(spec, repo, at, told)
 	if err != nil {
 		return pawl.RunInfo{}, err
+	}
+	decided, err := e.decided(ctx)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	if len(decided.Data()) > 0 {
+		started.Answered, blobs = decided.Hash(), append(blobs, decided)
 	}
 	started.Begin = begin
 	if err := e.driver.Start(ctx, id, started, blobs); err != nil {

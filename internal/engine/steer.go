@@ -37,6 +37,7 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 			return err
 		}
 	}
+	s = e.answers(ctx, run, s)
 	for {
 		driven := e.driver.Driven(run)
 		err := e.steer(ctx, run, s)

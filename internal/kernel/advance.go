@@ -200,7 +200,8 @@ func (d *draft) askToStart(l *Loop) bool {
 		d.shut(l, pawl.OutcomeCancelled, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
 		return false
 	}
-	d.ask(l, pawl.AskStart, fmt.Sprintf("May the task %s start? %s", l.task.ID, l.task.Title), l.task.Spec, choiceApprove, choiceReject)
+	d.ask(l, pawl.AskStart, fmt.Sprintf("May the task %s start? %s", l.task.ID, l.task.Title), l.task.Spec,
+		option{choiceApprove, "it is worked on"}, option{choiceReject, "it is left undone, with all tasks that depend on it; the others continue"})
 	return false
 }
 
@@ -269,12 +270,12 @@ const choiceCarryOut = "carry-out-refused-plan"
 func (d *draft) askAboutRounds(l *Loop, g *flow.Group) {
 	ends := option{choiceFail, "the attempt fails, and the plan is not carried out"}
 	if !l.makesPlan(g) {
-		d.askWhich(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Continue?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
+		d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Continue?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
 			l.lastResult(), option{choiceContinue, "the steps after it run with what it has left"}, ends)
 		return
 	}
 	reviewer := l.flow.Steps[g.To-1].Name
-	d.askWhich(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out anyway?",
+	d.ask(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out anyway?",
 		l.iter.Round, strings.Join(g.Repeat.Until, " or "), reviewer, cmp.Or(l.left.Decision, "none")),
 		l.lastResult(), option{choiceCarryOut, "the plan is carried out as it is, although " + reviewer + " has refused it"}, ends)
 }

@@ -252,12 +252,16 @@ func (d *draft) askAboutBatch(l *Loop) {
 	picks := b.Land == pawl.LandBest
 	r := l.lastAnswerTo(pawl.AskVerdict)
 	if r == nil {
-		what, choices := "Do they pass?", []string{choicePass, choiceFail}
+		what, options := "Do they pass?", []option{{choicePass, "all of them are merged, as the gates let them pass together"}, {choiceFail, "none of them is merged, and each is tried again with your words"}}
 		if picks {
-			what, choices = "Which one lands?", append(slices.Clone(ids), choicePickNone)
+			what, options = "Which one lands?", nil
+			for _, id := range ids {
+				options = append(options, option{id, "it is merged, and the others are dropped"})
+			}
+			options = append(options, option{choicePickNone, "none of them is merged, and each is tried again with your words"})
 		}
 		d.ask(l, pawl.AskVerdict, fmt.Sprintf("No judge handed in a verdict on batch %d (%s), up to the strongest model. %s", b.N, strings.Join(ids, ", "), what),
-			pawl.Hash{}, choices...)
+			pawl.Hash{}, options...)
 		return
 	}
 	reason := "decided by " + cmp.Or(r.by, "a person") + ": " + cmp.Or(r.text, r.choice)

@@ -70,8 +70,17 @@ func (d *draft) clarify(l *Loop) {
 	if u.count > 1 {
 		what = fmt.Sprintf("%d questions", u.count)
 	}
-	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.Steps[u.step].Name), what, l.questionRounds(u.step)+1, maxRounds),
-		u.about, choiceAnswer, choiceSkip)
+	d.ask(l, pawl.AskClarify, fmt.Sprintf("The step %s%s has %s (round %d of %d).", l.flow.Steps[u.step].Name, ofTask(l), what, l.questionRounds(u.step)+1, maxRounds),
+		u.about, option{choiceAnswer, "the step is done again with your words, which later sessions are told too"},
+		option{choiceSkip, "what it handed in is taken as it is, with its questions open"})
+}
+
+// ofTask returns " of the task 1.2", or nothing if the loop works on none.
+func ofTask(l *Loop) string {
+	if l.task.ID == "" {
+		return ""
+	}
+	return " of the task " + l.task.ID
 }
 
 // clarified applies a person's choice in answer to a step's questions: the step runs

@@ -241,6 +241,9 @@ func told(do *pawl.AssemblePrompt) string {
 		parts = append(parts, "red at base: "+in.Name)
 	}
 	parts = append(parts, do.History...)
+	if do.Tried {
+		parts = append(parts, "what was tried: "+do.Cause)
+	}
 	parts = append(parts, toldOfPlan(do)...)
 	if len(parts) == 0 {
 		return ""

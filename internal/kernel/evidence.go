@@ -207,7 +207,7 @@ func (d *draft) askAbout(l *Loop, open []exam.Entry) bool {
 	}
 	r := l.lastAnswerTo(pawl.AskFinding)
 	if r == nil {
-		d.askWhich(l, pawl.AskFinding, fmt.Sprintf("%s: %s. Is this intended?", numberOf(open), nameFindings(open)), l.gen.exam.Report,
+		d.ask(l, pawl.AskFinding, fmt.Sprintf("%s: %s. Is this intended?", numberOf(open), nameFindings(open)), l.gen.exam.Report,
 			option{choiceAccept, "the work passes with them"}, option{choiceReject, "the attempt fails, and the next one is told why"})
 		return false
 	}

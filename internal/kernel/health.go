@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -26,11 +27,11 @@ func (d *draft) recoverHealth(l *Loop) {
 		return
 	}
 	next, reason := l.gen.NextRecovery()
-	switch re, good := l.Kind.Children.Replan, l.gen.LastGood(); {
+	switch re, back := l.Kind.Children.Replan, l.gen.WayBack(l.gen.Merged); {
 	case next == pawl.RecoverRevise && re != nil && p.Version < l.maxPlans():
 		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})
-	case next == pawl.RecoverRollback && good != nil:
-		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: reason})
+	case next == pawl.RecoverRollback && back != nil:
+		d.emit(l.Ref, &pawl.RollbackCalled{To: back.N, Reason: reason})
 	case next == pawl.RecoverRevise && re != nil:
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(l.maxPlans()), Value: int64(p.Version + 1)})
 		fallthrough
@@ -39,19 +40,44 @@ func (d *draft) recoverHealth(l *Loop) {
 	}
 }
 
-// askHealth asks a person what to do about the loop's health, and lists what is known of it.
+// askHealth asks a person what to do about the loop's health.
 func (d *draft) askHealth(l *Loop) {
 	p := l.gen.plan
-	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", l.gen.Health, l.gen.batches, p.Count[pawl.TaskPassed], len(p.Entries))
-	for _, r := range l.gen.Recoveries {
-		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.Health, r.N)
+	text := fmt.Sprintf("%s after batch %d: %s. %d of %d tasks have passed.", l.gen.Health, l.gen.batches, l.gen.Evidence, p.Count[pawl.TaskPassed], len(p.Entries))
+	if n := l.gen.Recovered(l.gen.Health); n > 1 {
+		text += fmt.Sprintf(" That is the %s time since the last good checkpoint.", ordinal(n))
 	}
-	choices := []string{choiceContinue}
-	if k := l.gen.LastGood(); k != nil && k.N < l.gen.Marks {
-		text += fmt.Sprintf("; checkpoint %d (%s) is the last good one", k.N, k.Label)
-		choices = append(choices, choiceRollback)
+	options := []option{{choiceContinue, "the open tasks are tried again as things stand; nothing is undone, and the monitor judges only what comes now"}}
+	if k := l.gen.LastGood(); k != nil {
+		if undone := p.ApprovedAfter(k.Batch); len(undone) > 0 {
+			options = append(options, option{choiceRollback, fmt.Sprintf("back to checkpoint %d (%s), the last good one: undoes what was approved since, %s; they are open again", k.N, k.Label, l.names(undone))})
+		}
 	}
-	d.ask(l, pawl.AskHealth, text+". Continue?", p.List, append(choices, choiceStop)...)
+	options = append(options, option{choiceStop, "no task is begun any more, and the run ends with what has passed; unfinished work stays on its branches"})
+	d.ask(l, pawl.AskHealth, text+" What now?", p.List, options...)
+}
+
+// names returns the ids of tasks, at most four, as a question has them.
+func (l *Loop) names(tasks []int) string {
+	const most = 4
+	var ids []string
+	for _, i := range tasks[:min(len(tasks), most)] {
+		ids = append(ids, brief.Cut(l.taskID(i), 20))
+	}
+	s := strings.Join(ids, ", ")
+	if n := len(tasks) - most; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}
+
+// ordinal returns a small number as it is counted.
+func ordinal(n int) string {
+	words := []string{"first", "second", "third", "fourth", "fifth"}
+	if n <= len(words) {
+		return words[n-1]
+	}
+	return fmt.Sprintf("%dth", n)
 }
 
 // The answers to a question about the health, besides choiceStop.

@@ -229,7 +229,12 @@ func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "ladder", Verdict: pawl.VerdictRetry, N: 1})
 		return true
 	}
-	d.ask(l, pawl.AskStuck, r.Reason+". Try once more?", pawl.Hash{}, choiceAgain, choiceStop)
+	ends := "the run ends blocked; its attempts stay in the history, and it can be resumed"
+	if l.Parent != 0 {
+		ends = fmt.Sprintf("%s ends blocked, and tasks that depend on it are not begun; its attempts stay on its branch", l.task.ID)
+	}
+	d.ask(l, pawl.AskStuck, fmt.Sprintf("The work%s does not pass: %s. Try once more?", ofTask(l), r.Reason), pawl.Hash{},
+		option{choiceAgain, "one more attempt is made, and told your words"}, option{choiceStop, ends})
 	return true
 }
 

@@ -37,7 +37,8 @@ func (d *draft) enqueue(l *Loop) bool {
 	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
 	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
-			l.cand.Paths, choiceApprove, choiceReject)
+			l.cand.Paths, option{choiceApprove, "it is merged as it is, if it fits what was merged meanwhile"},
+			option{choiceReject, "it is not merged: the attempt has failed, and the next one begins from its work"})
 		return true
 	}
 	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.cand.Commit, Confidence: sure})

@@ -115,6 +115,9 @@ func (s *State) applyMemoryAdded(l *Loop, b *pawl.MemoryAdded) error {
 		s.learned.recent = append(slices.Clone(s.learned.recent[max(0, len(s.learned.recent)-maxRecentLearnings+1):]), b.Text)
 	}
 	s.memories = b.N
+	if root := s.Loop(1); b.Said != "" && b.Learning != 0 {
+		root.unrecorded = true
+	}
 	if l.gen.plan != nil && b.Text == l.gen.Unlearned {
 		l.gen.Unlearned = pawl.Hash{}
 	}

@@ -47,6 +47,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		p := l.gen.plan
 		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, brief.Cut(string(p.Calling)+strings.TrimSuffix(": "+p.Why, ": "), 300)
 		do.Inputs, do.RedAtBase, do.Feedback = contextOf(l), nil, d.s.planErrors(l)
+		do.Tried = p.Calling == pawl.ReplanHealth
 		do.Memory, do.Bare = &pawl.Memory{Select: "all", MaxTokens: replanMemory}, l.Kind.Children.Replan.Bare
 	case pawl.ForExtract:
 		l.addChanged(do)
@@ -99,7 +100,7 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
 	}
 	if p := l.gen.plan; p != nil && len(l.gen.Recover) > 0 && l.gen.Recover[0] == pawl.RecoverGather {
-		do.Cause = fmt.Sprintf("the batches are %s", l.gen.Health)
+		do.Cause, do.Tried = brief.Cut(fmt.Sprintf("the batches are %s: %s", l.gen.Health, l.gen.Evidence), 300), true
 	}
 }
 

@@ -16,6 +16,8 @@ type question struct {
 	kind    pawl.QuestionKind
 	choices []string
 	about   pawl.Hash
+	text    string
+	means   []string // what each choice does; empty in logs of earlier versions
 
 	announced *pawl.Announce // how it was announced; nil = it is not announced
 	failed    *pawl.Failure  // why the last announcement failed; nil = it did not
@@ -41,26 +43,17 @@ type reply struct {
 	by           string
 }
 
-// ask asks a person a question whose choices say by their names what they do. The loop waits for
-// the answer.
-func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
-	d.offer(l, &pawl.QuestionAsked{Kind: kind, Text: text, About: about, Choices: choices})
-}
-
-// option is a choice of a question, and what it does.
+// option is a choice of a question, and what it does: what follows, and what it undoes or gives up. Whoever
+// reads only the question decides by it.
 type option struct{ choice, means string }
 
-// askWhich asks a person a question whose choices need a word on what they do.
-func (d *draft) askWhich(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, options ...option) {
-	b := &pawl.QuestionAsked{Kind: kind, Text: text, About: about}
+// ask asks a person a question. The loop waits for the answer. It is the only way in which the kernel asks;
+// what led to the question, which is more than an event holds, readers take from the events before it.
+func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, options ...option) {
+	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: brief.Cut(text, 400), About: about}
 	for _, o := range options {
 		b.Choices, b.Means = append(b.Choices, o.choice), append(b.Means, brief.Cut(o.means, 160))
 	}
-	d.offer(l, b)
-}
-
-func (d *draft) offer(l *Loop, b *pawl.QuestionAsked) {
-	b.N, b.Text = d.s.questions+1, brief.Cut(b.Text, 400)
 	d.emit(l.Ref, b)
 	if d.s.Settings.Announce != nil {
 		d.requestAnnounce(l, &pawl.Announce{Question: b.N, Kind: b.Kind, Text: b.Text, Choices: b.Choices, Means: b.Means, Try: 1})
@@ -73,7 +66,7 @@ func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
 	}
 	s.questions = b.N
 	s.openQuestions++
-	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
+	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About, text: b.Text, means: b.Means}
 	l.person.reply = nil
 	return nil
 }
@@ -167,10 +160,19 @@ func (d *draft) mayStartTasks(l *Loop) bool {
 	}
 	switch r := l.person.reply; {
 	case (r == nil || r.kind != pawl.AskPlan) && l.Kind.Children.RestartsParent():
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.Entries), l.Kind.Children.Kind),
-			l.gen.plan.List, choiceApprove, choiceIterate, choiceReject)
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.Entries), l.Kind.Children.Kind), l.gen.plan.List,
+			option{choiceApprove, "it is carried out as it stands"},
+			option{choiceIterate, "it is not carried out, and another one is made that is told your words"},
+			option{choiceReject, "it is not carried out, and the loop that made it ends as failed"})
 	case r == nil || r.kind != pawl.AskPlan:
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.gen.plan.Entries)), l.gen.plan.List, choiceApprove, choiceRevise, choiceReject)
+		what := "May this 1 task be worked on?"
+		if n := len(l.gen.plan.Entries); n != 1 {
+			what = fmt.Sprintf("May these %d tasks be worked on?", n)
+		}
+		d.ask(l, pawl.AskPlan, what, l.gen.plan.List,
+			option{choiceApprove, "work begins on what is listed"},
+			option{choiceRevise, "none is begun, and the list is made again with your words"},
+			option{choiceReject, "none is begun, and the run ends blocked; when it is resumed, another list is made"})
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.Find(l.Kind.Children.From), N: 1})
 	default:
@@ -239,7 +241,9 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		if b.Text != "" {
 			b.Said = pawl.HashOf([]byte(b.Text))
 		}
+		asked := *q
 		d.emit(l.Ref, b)
+		d.decided(d.s.Loop(l.Ref), &asked, in)
 		return nil
 	}
 	for _, b := range d.s.recentAnswers {

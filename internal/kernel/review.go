@@ -67,7 +67,7 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 		}
 	default:
 		d.ask(l, pawl.AskVotes, d.withFindings(l, fmt.Sprintf("The reviewers of %s do not agree: %s. Does it pass?", cmp.Or(l.task.ID, "the run"), b.Reason)),
-			b.Evidence, choicePass, choiceFail)
+			b.Evidence, passOrFail()...)
 		return
 	}
 	d.emit(l.Ref, b)
@@ -78,6 +78,11 @@ const (
 	choicePass = "pass"
 	choiceFail = "fail"
 )
+
+// passOrFail returns the choices of a question about the work of an attempt.
+func passOrFail() []option {
+	return []option{{choicePass, "the work passes here, whatever was objected to it"}, {choiceFail, "the attempt has failed, and the next one is told your words"}}
+}
 
 func personal(choice string) pawl.Verdict {
 	if choice == choicePass {
@@ -98,7 +103,7 @@ func (l *Loop) lastAnswerTo(kind pawl.QuestionKind) *reply {
 func (d *draft) askVerdict(l *Loop, gate, text string) {
 	r := l.lastAnswerTo(pawl.AskVerdict)
 	if r == nil {
-		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, choicePass, choiceFail)
+		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, passOrFail()...)
 		return
 	}
 	if r.choice == choicePass {
@@ -173,7 +178,8 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 // leadsBack reports whether a person's answer sends the iteration back to a step.
 func (l *Loop) leadsBack() bool {
 	plan, blocked := l.lastAnswerTo(pawl.AskPlan), l.lastAnswerTo(pawl.AskBlocked)
-	return plan != nil && plan.choice == choiceRevise || blocked != nil && blocked.choice == choiceAgain
+	stuck := l.lastAnswerTo(pawl.AskStuck)
+	return plan != nil && plan.choice == choiceRevise || blocked != nil && blocked.choice == choiceAgain || stuck != nil && stuck.text != ""
 }
 
 // rerouted records that the iteration goes back to a step.

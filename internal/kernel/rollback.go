@@ -94,11 +94,20 @@ func (d *draft) goBack(l *Loop) {
 	}
 	d.abandon(l, back.Reason)
 	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
-		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, brief.Cut(back.Reason, 120), k.N, k.Label)}
+		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s). %s", d.s.Run, brief.Cut(back.Reason, 120), k.N, k.Label, l.undoes(k))}
 	for _, i := range back.Tasks[:min(len(back.Tasks), maxNamed)] {
 		do.Tasks = append(do.Tasks, l.gen.plan.Entries[i].ID)
 	}
 	d.onWorktree(l, "rollback", pawl.CrashProbe, do)
+}
+
+// undoes says which approved work a rollback to a checkpoint undoes.
+func (l *Loop) undoes(k *pawl.Checkpoint) string {
+	undone := l.gen.plan.ApprovedAfter(k.Batch)
+	if len(undone) == 0 {
+		return "Nothing that was approved is undone."
+	}
+	return fmt.Sprintf("Undone, and open again: %s.", l.names(undone))
 }
 
 // maxNamed bounds the tasks that a rollback names.

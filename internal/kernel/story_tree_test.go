@@ -449,7 +449,7 @@ func (s *story) talkHeadline(body pawl.Body) string {
 	case *pawl.NotePosted:
 		return fmt.Sprintf("notes %s = %s", b.Key, b.Value)
 	case *pawl.MemoryAdded:
-		text := fmt.Sprintf("memory %d, a %s for the %s: %s", b.N, b.Kind, b.Scope, s.script.texts[b.Text])
+		text := fmt.Sprintf("memory %d, a %s for the %s: %s", b.N, b.Kind, b.Scope, s.script.texts[b.Text]+strings.ReplaceAll(strings.TrimSpace(b.Said), "\n\n", " · "))
 		if b.Learning > 0 {
 			text += fmt.Sprintf(" (learning %03d)", b.Learning)
 		}

@@ -148,20 +148,19 @@ func (l *Loop) judgedNow() string {
 
 // askUnjudged asks a person what to do about gates without a verdict.
 func (d *draft) askUnjudged(l *Loop, gates []int) {
-	var names, longer []string
+	var longer []string
 	more := true
 	for _, i := range gates {
 		spec := &d.s.Settings.Gates[i]
-		names = append(names, spec.Name)
-		longer = append(longer, fmt.Sprint(longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1)))
+		longer = append(longer, fmt.Sprintf("%s for at most %s", spec.Name, longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1)))
 		more = more && d.s.longerOf(i) < maxLonger
 	}
-	text := d.s.unjudgedText(l, gates) + ". Without a verdict the run cannot be complete"
+	text := d.s.unjudgedText(l, gates) + ". Without a verdict the run cannot be complete."
 	var options []option
 	if more {
-		options = append(options, option{choiceAgain, fmt.Sprintf("%s runs once more, for at most %s; it costs no attempt", strings.Join(names, ", "), strings.Join(longer, " and "))})
+		options = append(options, option{choiceAgain, "it costs no attempt: once more " + strings.Join(longer, ", ")})
 	}
-	d.askWhich(l, pawl.AskUnjudged, text, pawl.Hash{}, append(options,
+	d.ask(l, pawl.AskUnjudged, text, pawl.Hash{}, append(options,
 		option{choiceFail, "the attempt has failed and another one may follow; so it is from now on in this run"},
 		option{choiceStop, "the run ends, blocked, and keeps its work; change the gate's time limit and resume it"})...)
 }

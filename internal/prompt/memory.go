@@ -55,6 +55,9 @@ func (a *Assembler) memory(r *reader, choice *pawl.Memory, data *recipe.PromptDa
 	}
 	var out []recipe.Memory
 	for _, e := range once(r.job.Run, entries, own) {
+		if e.Answered() && e.Run != r.job.Run { // every prompt is told what people answered in earlier runs
+			continue
+		}
 		m := recipe.Memory{Kind: e.Kind, Task: e.Task, Text: valid(e.Text), Failed: e.Failed, Learning: e.Learning}
 		if m.Learning > 0 {
 			m.Text = plainRecord(m.Text)
@@ -64,6 +67,28 @@ func (a *Assembler) memory(r *reader, choice *pawl.Memory, data *recipe.PromptDa
 	out, left := keep(out, choice.MaxTokens*bytesPerToken, !relevant)
 	r.left += left
 	return out, nil
+}
+
+// decided returns what people answered: in earlier runs, as was known when this one started, and in this
+// one, where the request asks for nothing of the memory, which has it too.
+func (a *Assembler) decided(r *reader, do *pawl.AssemblePrompt) []string {
+	var out []string
+	r.json("what people answered", r.job.Started.Answered, &out)
+	if choice(do) == nil && a.Recall != nil && r.err == nil {
+		own, err := a.Recall(r.ctx, pawl.MemoryQuery{Run: r.job.Run, Before: r.job.Effect.ID, Kinds: []pawl.MemoryKind{pawl.MemoryDecision}, Limit: maxRecalled})
+		if err != nil {
+			r.fail(fmt.Errorf("what people answered: %w", err))
+		}
+		for i := range own {
+			if own[i].Answered() && own[i].Run == r.job.Run {
+				out = append(out, own[i].Text)
+			}
+		}
+	}
+	for i := range out {
+		out[i] = r.fit("what a person answered", plainRecord(valid([]byte(out[i]))), maxAnswer)
+	}
+	return out
 }
 
 // earlier is what earlier runs of the task have recorded in its folder.

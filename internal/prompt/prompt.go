@@ -24,6 +24,7 @@ import (
 	"pawl/internal/driver"
 	"pawl/internal/recipe"
 	"pawl/internal/runner"
+	"pawl/internal/tried"
 )
 
 // The limits on texts in a prompt, in bytes. What is over a limit loses its
@@ -31,6 +32,7 @@ import (
 const (
 	maxEvidence = 12_000 // of one gate
 	maxInput    = 12_000 // of one named input
+	maxTried    = 3_000  // of what was tried of one task
 	maxDiff     = 24_000
 	maxPaths    = 4_000
 	maxPlan     = 32_000 // who judges a plan has to see it
@@ -88,7 +90,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		if data.Task != nil { // which has an id of its own
 			name = "Run"
 		}
-		user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
+		user = fmt.Sprintf("%s: %s\n\n%s%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), recipe.Decided(r.answered), user)
 	}
 	user += r.findings(do) + r.secondLook(do)
 	reminder := r.reminder(do)
@@ -97,6 +99,9 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 	}
 	return runner.Prompt{System: system, User: user, Cut: r.cuts(), Reminder: reminder}, nil
 }
+
+// maxTriedTasks bounds how many tasks a prompt tells all attempts of.
+const maxTriedTasks = 8
 
 // data is what the template is shown. What is large and not in the template is
 // left out: it must not make others give way.
@@ -126,6 +131,9 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	for _, f := range do.Feedback {
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
+	if do.Tried {
+		data.Feedback = append(data.Feedback, r.tried()...)
+	}
 	data.Inputs = r.inputs(do.Inputs)
 	shown := regexp.MustCompile(`(?i)\bdiff\b`).MatchString(template)
 	diff := func(from, to pawl.CommitHash, most int) (text string, ok bool) {
@@ -145,6 +153,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	}
 	if !do.Bare {
 		r.repository()
+		r.answered = a.decided(r, do)
 	}
 	var err error
 	choice := choice(do)
@@ -153,6 +162,25 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	}
 	r.squeeze(&data, choice != nil && choice.Select == "all")
 	return data, r.err
+}
+
+// tried tells what was tried of the loop's open tasks, and what reviewers and gates kept saying of that.
+func (r *reader) tried() []recipe.Feedback {
+	var story tried.Story
+	for e, err := range r.job.Events(r.ctx) {
+		if err != nil {
+			r.fail(fmt.Errorf("what was tried: %w", err))
+			return nil
+		}
+		story.Take(e)
+	}
+	read := func(h pawl.Hash) []byte { return []byte(r.text("what was said", h)) }
+	var out []recipe.Feedback
+	for _, id := range story.Open(r.job.Effect.Loop) {
+		lines := tried.Tried(id, story.Of(r.job.Effect.Loop, id), read)
+		out = append(out, recipe.Feedback{From: "all attempts at " + id, Verdict: string(pawl.VerdictRevise), Evidence: r.fit("what was tried", strings.Join(lines, "\n"), maxTried)})
+	}
+	return out[:min(len(out), maxTriedTasks)]
 }
 
 // plan reads the list of tasks the loop works on, and where they stand.

@@ -22,6 +22,8 @@ type reader struct {
 	left int
 	// instructions are the repository's, which no template names.
 	instructions []recipe.Instruction
+	// answered is what people answered, which no template names either.
+	answered []string
 }
 
 // cuts are the names of what was cut, each once.

@@ -88,6 +88,9 @@ func (r *reader) instructionsSize() int {
 	for i := range r.instructions {
 		n += len(r.instructions[i].Path) + len(r.instructions[i].Text)
 	}
+	for _, text := range r.answered {
+		n += len(text)
+	}
 	return n
 }
 

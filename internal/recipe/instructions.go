@@ -54,3 +54,24 @@ func Instructions(files []Instruction, more int) string {
 	}
 	return b.String() + "\n"
 }
+
+// decidedPreface says what the answers of people are good for.
+const decidedPreface = `# What people have decided
+
+People were asked these questions before, here or in earlier runs, and answered them. The answers hold for this work too where they apply, as far as its goal does not say otherwise. Do not ask for them again.
+
+`
+
+// Decided returns the part of a prompt that shows what people answered, a line each, as data; empty if they
+// answered nothing.
+func Decided(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(decidedPreface)
+	for _, text := range texts {
+		fmt.Fprintf(&b, "- %s\n", line(text))
+	}
+	return b.String() + "\n"
+}

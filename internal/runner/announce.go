@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/driver"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/tried"
 )
 
 // announcement is what those are told who hear of questions. It is the same at
@@ -22,7 +23,8 @@ type announcement struct {
 	Question int               `json:"question"`
 	Kind     pawl.QuestionKind `json:"kind"`
 	Text     string            `json:"text"`
-	Asks     []string          `json:"asks,omitempty"` // the questions of an agent, at most 10
+	Asks     []string          `json:"asks,omitempty"`    // the questions of an agent, at most 10
+	Context  []string          `json:"context,omitempty"` // what led to it: what was tried and what was said of that
 	Choices  []string          `json:"choices"`
 	Means    []string          `json:"means,omitempty"` // what each choice does, in their order
 	About    pawl.Hash         `json:"about,omitzero"`  // what an answer must name
@@ -69,13 +71,18 @@ func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce
 
 // asked adds what the run's events say of the question: when it was asked, and about what.
 func (n *announcement) asked(ctx context.Context, job driver.Job, a *answer) error {
+	var story tried.Story
 	for e, err := range job.Events(ctx) {
 		if err != nil {
 			return err
 		}
+		story.Take(e)
 		if b, ok := e.Body.(*pawl.QuestionAsked); ok && b.N == n.Question {
 			n.At, n.About = e.Time.UTC(), b.About
 		}
+	}
+	for _, line := range story.Led(n.Question, blobsOf(ctx, job)) {
+		n.Context = append(n.Context, a.clean(line))
 	}
 	if n.Kind != pawl.AskClarify || n.About.IsZero() {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/document/taskfolder"
 	"pawl/internal/driver"
+	"pawl/internal/tried"
 )
 
 // restore goes back to a checkpoint's tree, and says what must not be tried again.
@@ -18,8 +19,27 @@ func (r *Runner) restore(ctx context.Context, job driver.Job, do *pawl.Restore, 
 	if err != nil {
 		return nil, fmt.Errorf("go back to %s: %w", do.Label, err)
 	}
-	text, _ := a.text(taskfolder.AntiPattern(do.Label, do.Reason, do.Tasks))
+	var story tried.Story
+	for e, err := range job.Events(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		story.Take(e)
+	}
+	text, _ := a.text(taskfolder.AntiPattern(taskfolder.Undone{Loop: job.Effect.Loop, Label: do.Label, Reason: do.Reason, Tasks: do.Tasks, Story: &story, Read: blobsOf(ctx, job)}))
 	return &pawl.Restored{Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Text: text}, nil
+}
+
+// blobsOf reads blobs of the run, as far as they are there: a text about what happened is worth having
+// without one of them.
+func blobsOf(ctx context.Context, job driver.Job) tried.Blobs {
+	return func(h pawl.Hash) []byte {
+		if h.IsZero() {
+			return nil
+		}
+		data, _ := job.Blob(ctx, h)
+		return data
+	}
 }
 
 // writeRecords commits the task's folder as the run's events up to the request

@@ -79,7 +79,16 @@ func TestRestore(t *testing.T) {
 	w.r.Redact = func(text []byte) []byte { return []byte(strings.ReplaceAll(string(text), "hush", "[redacted]")) }
 	do := &pawl.Restore{Branch: branch, From: bad, To: good, Message: "rollback: it got worse", Time: time.Unix(2000, 0),
 		Label: "batch-1", Reason: "TestLogin passed and fails with hush", Tasks: []string{"1.2", "1.3"}}
-	got := must[*pawl.Restored](t, w, do)
+	said := w.MustKeep(t, "say hush no more")
+	paths := w.MustKeep(t, "a\n")
+	for _, e := range []pawl.Event{{Loop: 1, Body: &pawl.LoopStarted{}}, {Loop: 1, Body: &pawl.BatchStarted{N: 2}},
+		{Loop: 2, Body: &pawl.LoopStarted{Parent: 1, Task: "1.3"}}, {Loop: 2, Body: &pawl.IterationStarted{N: 1}},
+		{Loop: 2, Body: &pawl.Committed{Tree: "0123456789abcdef", Total: 1, Paths: paths}},
+		{Loop: 2, Body: &pawl.GateJudged{Gate: "batch-review", Verdict: pawl.VerdictRevise, Reason: "the review wants changes", Evidence: said}},
+	} {
+		w.storeOf(t, e.Loop, e.Body, nil)
+	}
+	got := must[*pawl.Restored](t, w, do, func(j *driver.Job) { j.Effect.Loop = 1 })
 	if f := w.fails(t, do); f.Code != pawl.FailConflict { // another effect: the branch has moved
 		t.Errorf("from where the branch was: %+v", f)
 	}
@@ -87,7 +96,8 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored %+v", got)
 	}
 	const want = "# Anti-Pattern: TestLogin passed and fails with [redacted]\nStatus: ANTI-PATTERN\n\n" +
-		"**Context:** rollback to checkpoint batch-1; undone and open again: 1.2, 1.3.\n\n**What went wrong:** TestLogin passed and fails with [redacted].\n\n**Avoid:** "
+		"**Context:** rollback to checkpoint batch-1. Nothing that was approved is undone. Broken off: 1.2, 1.3.\n\n" +
+		"**What went wrong:** TestLogin passed and fails with [redacted]. 1.3 in batch 2: refused by review: say [redacted] no more.\n\n**Avoid:** 1.3 as it was tried: batch 2 changed a.\n\n**Do instead:** answer that objection"
 	if text := w.MustBlob(t, got.Text); !strings.HasPrefix(text, want) || strings.Count(text, "\n") >= 30 {
 		t.Errorf("to be remembered is\n%s\nwant\n%s", text, want)
 	}
@@ -100,6 +110,7 @@ func TestRestoreAgain(t *testing.T) {
 	MustWrite(t, w.dir("a"), "two\n")
 	head := w.MustCandidate(t)
 	job := w.job
+	job.Events = func(ctx context.Context) iter.Seq2[pawl.Event, error] { return w.log.Events(ctx, runID, 0) }
 	job.Effect = &pawl.Effect{ID: 77, Do: &pawl.Restore{Branch: branch, From: head, To: w.base, Message: "back", Time: time.Unix(2000, 0), Label: "start", Reason: "x"}}
 	first, _ := w.r.Perform(t.Context(), job)
 	job.Again = true
@@ -161,7 +172,7 @@ func TestWriteRecords(t *testing.T) {
 	}
 }
 
-// Whoever is to be told of a question is told the same at every try. V-77
+// Whoever is to be told of a question is told the same at every try, and what led to it. V-77 F-71
 func TestAnnounce(t *testing.T) {
 	w, to := told(t, http.StatusNoContent)
 	w.r.Announce, w.r.Project = new(callback.Sender).Announce, "shop"
@@ -169,13 +180,17 @@ func TestAnnounce(t *testing.T) {
 	w.job.Settings.Announce = &pawl.Announcing{Callback: w.job.Settings.Callback}
 	w.job.Blob = func(ctx context.Context, h pawl.Hash) ([]byte, error) { return w.log.Blob(ctx, runID, h) }
 	plan := pawl.NewBlob([]byte(`{"questions": ["Is it hush?", "Or not?"]}`))
-	w.store(t, &pawl.QuestionAsked{N: 3, Kind: pawl.AskClarify, Text: "Which?", About: plan.Hash()}, []pawl.Blob{plan})
+	for _, body := range []pawl.Body{&pawl.LoopStarted{}, &pawl.IterationStarted{N: 1}, &pawl.Committed{Tree: "0123456789abcdef", Total: 2},
+		&pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictFail, Reason: "TestHush prints hush"}} {
+		w.storeOf(t, 1, body, nil)
+	}
+	w.storeOf(t, 1, &pawl.QuestionAsked{N: 3, Kind: pawl.AskClarify, Text: "Which?", About: plan.Hash()}, []pawl.Blob{plan})
 	do := &pawl.Announce{Question: 3, Kind: pawl.AskClarify, Text: "Which hush?", Choices: []string{"answer", "stop"}, Try: 1}
 	if n := must[*pawl.Notified](t, w, do); n.Status != http.StatusNoContent {
 		t.Errorf("got %+v", n)
 	}
 	const form = `{"event":"question_asked","delivery":"001-add-login/question-3","run":"001-add-login","project":"shop","goal":"Add a login","question":3,"kind":"clarify",` +
-		`"text":"Which [redacted]?","asks":["Is it [redacted]?","Or not?"],"choices":["answer","stop"],"about":"%s","answer":"pawl answer 001-add-login 3","at":"1970-01-01T00:00:01Z"}`
+		`"text":"Which [redacted]?","asks":["Is it [redacted]?","Or not?"],"context":["attempt 1 changed 2 files, refused by tests: TestHush prints [redacted]"],"choices":["answer","stop"],"about":"%s","answer":"pawl answer 001-add-login 3","at":"1970-01-01T00:00:01Z"}`
 	want := fmt.Sprintf(form, plan.Hash())
 	if d := cmp.Diff(want, to.bodies[0]); d != "" {
 		t.Error(d)

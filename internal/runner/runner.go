@@ -326,7 +326,7 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	return &pawl.Committed{
 		Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Files: len(info.Files), Total: len(info.Total),
 		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID, Hunks: info.Hunks, Kept: info.Kept,
-		LeftOut: met(info.LeftOut), Report: report.Hash(),
+		LeftOut: met(info.LeftOut), Report: report.Hash(), Added: info.Added, Removed: info.Removed,
 	}, nil
 }
 

@@ -201,12 +201,18 @@ func (w *world) shows(tb rapid.TB, commit pawl.CommitHash, inputs ...pawl.Input)
 	w.store(tb, &pawl.EffectRequested{Effect: pawl.Effect{Class: pawl.CrashRepeat, Do: do}}, nil)
 }
 
-// store appends an event with its blobs.
+// store appends an event of the run with its blobs.
 func (w *world) store(tb rapid.TB, body pawl.Body, blobs []pawl.Blob) {
+	tb.Helper()
+	w.storeOf(tb, 0, body, blobs)
+}
+
+// storeOf appends an event of a loop with its blobs.
+func (w *world) storeOf(tb rapid.TB, loop pawl.LoopRef, body pawl.Body, blobs []pawl.Blob) {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := pawl.Event{Run: runID, Seq: w.seq + 1, Time: time.Unix(1, 0), Body: body}
+	e := pawl.Event{Run: runID, Seq: w.seq + 1, Loop: loop, Time: time.Unix(1, 0), Body: body}
 	if err := w.log.Append(context.Background(), pawl.Unit{Run: runID, After: w.seq, Events: []pawl.Event{e}, Blobs: blobs}); err != nil {
 		tb.Fatal(err)
 	}

@@ -119,6 +119,9 @@ func (m *Model) askRows(width int) []row {
 	}
 	out = append(out, row{})
 	out = append(out, m.pen.texts(normal, "", q.Text, width)...)
+	for _, line := range s.run.Context(q, m.blobs.read) {
+		out = append(out, m.pen.texts(dim, "  · ", line, width)...)
+	}
 	gist := s.run.Gist(q, m.blobs.read)
 	if len(gist.Findings) > 0 {
 		if text, ok := m.blob(q.About); !ok {

@@ -184,7 +184,7 @@ func TestCheckpoints(t *testing.T) { // V-49 V-50
 func TestQuestionsCarryContext(t *testing.T) { // V-77
 	r := fold(coherenceBack(t).events)
 	all := Questions(r, r.Updated.Add(90*time.Second), nil)
-	if len(all) != 1 || all[0].Seconds != 90 || all[0].About.IsZero() || len(all[0].Choices) != 3 || !strings.Contains(strings.Join(all[0].Context, "\n"), "FLIP-FLOPPING") {
+	if len(all) != 1 || all[0].Seconds != 90 || all[0].About.IsZero() || len(all[0].Choices) != 3 || !strings.Contains(strings.Join(all[0].Context, "\n"), "the branch went back to checkpoint 1 (scaffold)") {
 		t.Errorf("%+v", all)
 	}
 	r = fold(coherenceAsks(t).events)

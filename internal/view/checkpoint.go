@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"pawl"
@@ -184,8 +185,11 @@ func (b RollbackRow) text() string {
 		s = "went back"
 	}
 	s += fmt.Sprintf(" to %s%s%s", b.where, by(b.By), because(b.Reason))
-	if len(b.Reopen) > 0 {
+	switch {
+	case len(b.Reopen) > 0:
 		s += " · open again: " + some(b.Reopen)
+	case b.Done && strings.HasPrefix(b.where, "checkpoint"):
+		s += " · nothing that was approved is undone"
 	}
 	return s
 }
@@ -329,9 +333,9 @@ func (t teller) rolledBack(b *pawl.RolledBack) string {
 	}
 	s := fmt.Sprintf("Back at %s, commit %s%s", t.l.checkpointName(b.To), short(b.Commit), because(b.Reason))
 	if len(b.Reopen) > 0 {
-		s += " · open again: " + t.l.Plan().ids(b.Reopen)
+		return s + " · open again: " + t.l.Plan().ids(b.Reopen)
 	}
-	return s
+	return s + " · nothing that was approved is undone"
 }
 
 // checkpointText returns a checkpoint in one line.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,19 @@ func (l *Loop) stretch(n int) string {
 		return fmt.Sprintf("attempt %d", n)
 	}
 	return fmt.Sprintf("batch %d", n)
+}
+
+// recovered returns the last verdicts of the monitor that led to something besides a question and a way
+// back, which is told by itself.
+func (l *Loop) recovered() []*HealthVerdict {
+	const most = 3
+	var out []*HealthVerdict
+	for _, h := range l.Healths {
+		if slices.ContainsFunc(h.Recoveries, func(to pawl.Recovery) bool { return to == pawl.RecoverRevise || to == pawl.RecoverEscalate }) {
+			out = append(out, h)
+		}
+	}
+	return out[max(0, len(out)-most):]
 }
 
 // recoveries counts how often a health other than progressing led to something

@@ -8,11 +8,14 @@ import (
 
 	"pawl"
 	"pawl/internal/plain"
+	"pawl/internal/tried"
 )
 
 // runQuestions is what a run's loops have asked.
 type runQuestions struct {
 	Questions []*Question // in the order they were asked
+
+	story tried.Story // what was tried, and what was said of that
 }
 
 // OpenQuestion is a question that waits for a person, with what they need to
@@ -34,24 +37,21 @@ func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
 		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, blobs),
-			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q, blobs)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
+			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.Context(q, blobs)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
 	}
 	return out
 }
 
-// context returns what led to a question.
-func (r *Run) context(q *Question, blobs Blobs) []string {
+// Context returns what led to a question, whatever its kind, one safe line each: what was tried and what
+// reviewers, gates and people said of that, what the run went back from, and how things stand. With the
+// text and the meaning of the choices it is all that an answer needs.
+func (r *Run) Context(q *Question, blobs Blobs) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, line(format, args...)) }
 	if t := r.task(q.Loop); t != nil {
 		add("task %s: %s, %s so far", t.ID, t.Title, count(t.Attempts(), "attempt"))
-		if j := t.Judged; j != nil && !j.Approved() {
-			add("batch %d wanted changes (%s)%s", j.Batch, j.By, because(j.Reason))
-		}
-		if it := q.Loop.last(); it != nil && it.End != nil {
-			add("its last attempt%s", because(it.End.Reason))
-		}
 	}
+	out = append(out, r.story.Led(q.N, blobs.bytes)...)
 	if q.Kind == pawl.AskStuck {
 		out = append(out, q.Loop.rounds(blobs)...)
 	}
@@ -62,11 +62,14 @@ func (r *Run) context(q *Question, blobs Blobs) []string {
 	if l == nil {
 		return out
 	}
-	if h := l.health(); h != nil && h.Overridden == nil {
+	for _, h := range l.recovered() {
 		add("%s", h.text())
 	}
-	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended != nil {
-		add("%s", l.Batches[n-1].text())
+	if h := l.health(); q.Kind == pawl.AskHealth && h != nil && !strings.Contains(q.Text, h.Reason) { // asked by an earlier version
+		add("%s", h.text())
+	}
+	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended != nil && l.Batches[n-1].Ended.Attempted > 0 {
+		add("%s", l.Batches[n-1].head())
 	}
 	if p := l.Plan(); p != nil && (q.Kind == pawl.AskHealth || q.Kind == pawl.AskBlocked) {
 		for _, t := range p.Tasks {
@@ -76,7 +79,7 @@ func (r *Run) context(q *Question, blobs Blobs) []string {
 		}
 	}
 	if k := l.lastGood(); k != nil {
-		add("last good: %s at %s", l.checkpointName(k.N), short(k.Commit))
+		add("the last good state is %s", l.checkpointName(k.N))
 	}
 	return out
 }
@@ -237,6 +240,7 @@ func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
 // applyQuestion folds the events of questions. A user's answer is the run's event, a loop's
 // withdrawal the loop's: they name the question themselves.
 func (r *Run) applyQuestion(l *Loop, e pawl.Event) {
+	r.story.Take(e)
 	switch b := e.Body.(type) {
 	case *pawl.QuestionAsked:
 		if l != nil {

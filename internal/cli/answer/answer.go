@@ -148,6 +148,8 @@ type asked struct {
 	Run pawl.RunID `json:"run"`
 	view.QuestionRow
 	view.Gist
+	// Context is what led to it, one line each.
+	Context []string `json:"context,omitempty"`
 	// Shown is what it is about, as text.
 	Shown string `json:"shown,omitempty"`
 }
@@ -205,7 +207,7 @@ func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string) (
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, cli.Blobs(ctx, s, r.ID)), Shown: shown})
+			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, cli.Blobs(ctx, s, r.ID)), Context: r.Context(q, cli.Blobs(ctx, s, r.ID)), Shown: shown})
 		}
 	}
 	return out, nil
@@ -250,6 +252,9 @@ func show(app *cli.App, q asked) {
 		task = " about task " + q.Task
 	}
 	app.Printf("Run %s, question %d (%s)%s: %s\n", q.Run, q.N, q.Kind, task, q.Text)
+	for _, c := range q.Context {
+		app.Printf("  · %s\n", c)
+	}
 	shown := strings.Split(strings.TrimRight(q.Shown, "\n"), "\n")
 	switch asks := q.Lines(); {
 	case len(q.Findings) > 0:

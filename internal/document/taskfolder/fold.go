@@ -211,7 +211,11 @@ func (s *story) rounds(e pawl.Event) {
 		s.rollbacks++
 		s.course = slices.DeleteFunc(slices.Clone(s.course), func(r pawl.Recovery) bool { return r == pawl.RecoverRollback })
 		s.each(b.Reopen, pawl.TaskPending)
-		s.note("back to checkpoint " + strconv.Itoa(b.To))
+		note := "back to checkpoint " + strconv.Itoa(b.To)
+		if len(b.Reopen) == 0 {
+			note += ", nothing that was approved is undone"
+		}
+		s.note(note)
 	}
 }
 

@@ -3,6 +3,7 @@ package taskfolder
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"pawl"
 	"pawl/internal/pattern"
 	"pawl/internal/plain"
+	"pawl/internal/tried"
 )
 
 // Bounds of a learning.
@@ -18,17 +20,64 @@ const (
 	maxTitle = 120
 )
 
-// AntiPattern is what a way back to a checkpoint leaves to be remembered: what
-// went wrong and must not be tried again.
-func AntiPattern(label, reason string, tasks []string) string {
-	undone := "nothing that was approved"
-	if len(tasks) > 0 {
-		undone = ids(tasks)
+// Undone is what a way back to a checkpoint leaves behind.
+type Undone struct {
+	Loop   pawl.LoopRef // that goes back
+	Label  string       // of the checkpoint
+	Reason string
+	Tasks  []string // ids of the tasks that were approved since or are being worked on
+	Story  *tried.Story
+	Read   tried.Blobs
+}
+
+// AntiPattern is what a way back to a checkpoint leaves to be remembered: what was tried, what was
+// objected to it, and what must not be tried again.
+func AntiPattern(u Undone) string {
+	wrong := []string{sentence(u.Reason)}
+	var undone, left, avoid, answers []string
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(append(u.Story.Open(u.Loop), u.Tasks...)))) {
+		sides := tried.Sides(u.Story.Of(u.Loop, id), u.Read)
+		open := len(sides) > 0 && sides[len(sides)-1].Said != ""
+		switch among := slices.Contains(u.Tasks, id); {
+		case among && len(sides) > 0 && !open:
+			undone = append(undone, id)
+		case among:
+			left = append(left, id)
+		}
+		var ways []string
+		for k := range sides {
+			x := &sides[k]
+			ways = append(ways, x.Where()+" "+x.Changed())
+			if x.Said != "" {
+				wrong = append(wrong, sentence(fmt.Sprintf("%s in %s: %s", id, x.Where(), x.Said)))
+				answers = append(answers, x.Said)
+			}
+		}
+		if len(ways) > 0 {
+			of := id + " as it was tried: "
+			if !open && slices.Contains(u.Tasks, id) {
+				of = "the work of " + id + " that is undone: "
+			}
+			avoid = append(avoid, of+strings.Join(ways, "; "))
+		}
 	}
-	return antiPattern(reason, time.Time{},
-		fmt.Sprintf("rollback to checkpoint %s; undone and open again: %s.", line(label, 60), undone), reason,
-		"the way these tasks were worked after the checkpoint; what went wrong then goes wrong again.",
-		"find out first what caused it, then take another way, in smaller steps, and keep what passed passing.")
+	where := []string{"rollback to checkpoint " + line(u.Label, 60) + "."}
+	if len(undone) > 0 {
+		where = append(where, "Undone and open again: "+ids(undone)+".")
+	} else {
+		where = append(where, "Nothing that was approved is undone.")
+	}
+	if len(left) > 0 {
+		where = append(where, "Broken off: "+ids(left)+".")
+	}
+	instead := "find out first what caused it, then take another way, in smaller steps, and keep what passed passing."
+	switch {
+	case len(answers) > 1:
+		instead = "answer all of these objections at once, and where they contradict each other, say so and ask; " + instead
+	case len(answers) == 1:
+		instead = "answer that objection before anything else; " + instead
+	}
+	return antiPattern(u.Reason, time.Time{}, strings.Join(where, " "), strings.Join(wrong, " "), orNone(strings.Join(avoid, ". ")), instead)
 }
 
 func antiPattern(title string, at time.Time, context, wrong, avoid, instead string) string {
@@ -38,7 +87,7 @@ func antiPattern(title string, at time.Time, context, wrong, avoid, instead stri
 		p.say("Date: " + date(at, time.DateOnly))
 	}
 	for _, s := range []struct{ name, text string }{{"Context", context}, {"What went wrong", wrong}, {"Avoid", avoid}, {"Do instead", instead}} {
-		if text := line(s.text, 1000); text != "" {
+		if text := line(s.text, 2000); text != "" {
 			p.say("", "**"+s.name+":** "+sentence(text))
 		}
 	}
@@ -99,6 +148,9 @@ func learned(l *learning, text string) (name, content string) {
 		kind, title = "Learning", firstSentence(text)
 	case says.text["Choice"] == "": // one text, not a record
 		title, says = firstSentence(text), record{text: map[string]string{"Context": where(l), "Choice": text}}
+	}
+	if asked := says.text["Context"]; strings.HasPrefix(asked, pawl.AskedOf) && l.Place.Step != pawl.PersonStep { // nobody did
+		says.text["Context"] = "It says: " + asked
 	}
 	title = line(strings.TrimLeft(title, "# "), maxTitle)
 	var p page

@@ -2,6 +2,7 @@ package taskfolder
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type Folder struct {
 	Health   pawl.Health     // empty = nothing was said of it
 	// Learnings is the highest number among the learnings; zero = there are none.
 	Learnings int
+	// Answered are the decisions that people answered, as texts of the memory, in the order of their numbers.
+	Answered []string
 	// Problem says why plan.json cannot be read; empty = it can, or is not there.
 	Problem string
 }
@@ -54,11 +57,37 @@ func Parse(id string, files map[string][]byte) Folder {
 	if f.Goal == "" {
 		f.Goal = section(files[filePlan], "Goal")
 	}
-	for name := range files {
-		f.Learnings = max(f.Learnings, number(name))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		n := number(name)
+		f.Learnings = max(f.Learnings, n)
+		if n > 0 {
+			if text := answered(string(files[name])); text != "" {
+				f.Answered = append(f.Answered, text)
+			}
+		}
 	}
 	return f
 }
+
+// answered returns the decision in a file as a text of the memory if a person answered it, else "".
+func answered(file string) string {
+	head, _, _ := strings.Cut(plain.Text(file), "\n")
+	_, title, ok := strings.Cut(head, ": ")
+	says := recordOf(file)
+	if !ok || !strings.HasPrefix(head, "# Decision ") || !strings.HasPrefix(says.text["Context"], pawl.AskedOf) {
+		return ""
+	}
+	out := line(title, maxTitle)
+	for _, s := range sections {
+		if text := plain.Text(says.text[s.name]); text != "" {
+			out += "\n\n**" + s.name + ":** " + text
+		}
+	}
+	return cut(out, maxAnswered) + "\n"
+}
+
+// maxAnswered bounds the bytes of an answer that is read from a file.
+const maxAnswered = 3000
 
 // ParseAll reads the folders of all tasks, by id; files are by their paths in
 // [pawl.TasksFolder]. What is no task's folder is left out.

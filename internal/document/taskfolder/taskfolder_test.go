@@ -216,7 +216,7 @@ func TestFolder(t *testing.T) {
 	golden(t, "at-work", files)
 	x.say(1, &pawl.TaskJudged{Batch: 2, Task: 2, Verdict: pawl.VerdictRevise, By: "review", Reason: "no test"},
 		&pawl.BranchAdvanced{Commit: "def"}, &pawl.BatchEnded{N: 2, Attempted: 2, Approved: 1},
-		remembered(x, 2, pawl.MemoryAntiPattern, AntiPattern("batch-2", "Two batches got worse: TestLogin fails. It passed at batch-1.", []string{"1.2"})),
+		remembered(x, 2, pawl.MemoryAntiPattern, AntiPattern(twoBatches(t))),
 		&pawl.HealthJudged{Batch: 2, Health: pawl.HealthRegressing, Reason: "TestLogin passed and fails", Recoveries: []pawl.Recovery{pawl.RecoverRollback}})
 	files = x.render(nil)
 	if box(t, files, "1.1") != "[x]" || box(t, files, "1.2") != "[x]" || box(t, files, "1.3") != "[ ]" { // V-B04

@@ -196,7 +196,7 @@ func (r *run) step(items []item) error {
 	return nil
 }
 
-// said are the texts of persons' answers and signals, which prompts read as blobs.
+// said are the texts of persons' answers and signals, and of what these decide, which prompts read as blobs.
 func said(events []pawl.Event) []pawl.Blob {
 	var out []pawl.Blob
 	for _, e := range events {
@@ -204,6 +204,10 @@ func said(events []pawl.Event) []pawl.Blob {
 		case *pawl.QuestionAnswered:
 			if !b.Said.IsZero() {
 				out = append(out, pawl.NewBlob([]byte(b.Text)))
+			}
+		case *pawl.MemoryAdded:
+			if b.Said != "" {
+				out = append(out, pawl.NewBlob([]byte(b.Said)))
 			}
 		case *pawl.SignalSent:
 			if b.Signal == pawl.SignalInfo && !b.Payload.IsZero() {

@@ -113,7 +113,7 @@ func (h batches) toAndFro(fresh int) string {
 	switch {
 	case fresh >= Turns && inTurn(trees):
 		return fmt.Sprintf("attempt %d leads back to a state that was there before, as the one before it did", n)
-	case refusedAgain(all):
+	case refusedAgain(all) >= 0:
 		return fmt.Sprintf("attempt %d is a state that was there before, after another one, and is refused for the same", n)
 	case redone(hunks) && !nearer(marks(all), Nearer):
 		return fmt.Sprintf("attempt %d makes a change again that was made and undone before", n)

@@ -16,6 +16,7 @@ type Course struct {
 
 	Health     pawl.Health     // the last verdict; empty = there is none
 	Evidence   string          // the reason of that verdict
+	Merged     int             // of that verdict: see [Verdict]
 	Unjudged   bool            // the last batch has not been judged
 	Recover    []pawl.Recovery // what is still to be done because of Health, in order
 	Recoveries []Recoveries    // since the last good checkpoint
@@ -139,6 +140,18 @@ func (c *Course) LastGood() *pawl.Checkpoint {
 		}
 	}
 	return nil
+}
+
+// WayBack returns the checkpoint that a rollback goes back to, or nil if there is none. Merged is as in
+// [Verdict]. What was approved and merged stays unless it is part of what went wrong: so it is the newest
+// checkpoint before that, whether or not it is a good one.
+func (c *Course) WayBack(merged int) *pawl.Checkpoint {
+	for i := range slices.Backward(c.Checkpoints) {
+		if k := &c.Checkpoints[i]; merged == 0 || k.Batch < merged {
+			return k
+		}
+	}
+	return c.LastGood()
 }
 
 // Checkpoint returns the checkpoint with this number, or nil.

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// flipFlops returns what flip-flops, or "": a task, a test, or the branch.
-func (h batches) flipFlops() string {
+// flipFlops returns what flip-flops, or "": a task, a test, or the branch. Merged is as in [Verdict].
+func (h batches) flipFlops() (why string, merged int) {
 	last := len(h) - 1
 	for _, task := range h[last].open() {
 		if why := h.taskFlips(task); why != "" {
-			return why
+			return why, 0
 		}
 	}
+	n := h[last].N
 	if test := h.breaksAgain(); test != 0 {
-		return fmt.Sprintf("test %x broke, was fixed and is broken again in batch %d", test, h[last].N)
+		return fmt.Sprintf("test %x broke, was fixed and is broken again in batch %d", test, n), n
 	}
 	var trees []uint64
 	var hunks [][]uint64
@@ -22,12 +23,12 @@ func (h batches) flipFlops() string {
 		trees, hunks = append(trees, b.Tree), append(hunks, b.Hunks)
 	}
 	if last > 0 && h[last].Tree != h[last-1].Tree && inTurn(trees) {
-		return fmt.Sprintf("the branch came back to tree %x in batch %d, as to the one before it", h[last].Tree, h[last].N)
+		return fmt.Sprintf("after batch %d the branch is as it was after batch %d, and it goes back and forth between two states", n, h[before(trees)].N), n
 	}
 	if redone(hunks) && !h.gains(last, Nearer) {
-		return fmt.Sprintf("batch %d makes a change of the branch again that a batch before it had undone", h[last].N)
+		return fmt.Sprintf("batch %d makes a change of the branch again that a batch before it had undone", n), n
 	}
-	return ""
+	return "", 0
 }
 
 // taskFlips returns how a task of the last batch flip-flops, or "".
@@ -42,13 +43,31 @@ func (h batches) taskFlips(task int) string {
 		return "" // the batch also approved it
 	}
 	n := h[len(h)-1].N
-	switch {
-	case inTurn(trees), refusedAgain(all):
-		return fmt.Sprintf("task %d handed in tree %x again in batch %d, after another one", task+1, all[len(all)-1].Tree, n)
+	switch same := refusedAgain(all); {
+	case same >= 0:
+		return fmt.Sprintf("task %d handed in the same work in batch %d as in batch %d, after other work in between, and it is refused for the same reason", task+1, n, h[all[same].at].N)
+	case inTurn(trees):
+		return fmt.Sprintf("task %d handed in the same work in batch %d as in batch %d, and it goes back and forth between two states", task+1, n, h[all[before(trees)].at].N)
 	case redone(hunks) && !nearer(marks(all), Nearer):
 		return fmt.Sprintf("task %d makes a change again in batch %d that it had made and undone", task+1, n)
 	}
 	return ""
+}
+
+// before returns the index of the last tree that equals the final one with another in between. There
+// must be one.
+func before(trees []uint64) int {
+	last := len(trees) - 1
+	between := false
+	for i := last - 1; i >= 0; i-- {
+		switch {
+		case trees[i] != trees[last]:
+			between = between || trees[i] != 0
+		case between:
+			return i
+		}
+	}
+	return last
 }
 
 // inTurn reports whether each of the last [Turns] trees was there before, with others in between:
@@ -66,9 +85,9 @@ func inTurn(trees []uint64) bool {
 	return true
 }
 
-// refusedAgain reports whether the last tree was refused before, with another tree in between, and
-// is refused for the same reason again.
-func refusedAgain(all []attempt) bool {
+// refusedAgain returns the index of an attempt that was refused for the same reason as the last one and
+// has its tree, with another tree in between; -1 = there is none.
+func refusedAgain(all []attempt) int {
 	last := all[len(all)-1]
 	between := false
 	for i := len(all) - 2; i >= 0 && last.Tree != 0 && last.Error != 0; i-- {
@@ -76,10 +95,10 @@ func refusedAgain(all []attempt) bool {
 		case a.Tree != last.Tree:
 			between = between || a.Tree != 0
 		case between && a.Error == last.Error:
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // redone reports whether the last list of changes has one that was made and undone before.

@@ -16,7 +16,7 @@ import (
 // the batch, it came no nearer than those before it, and it does not end a pattern yet.
 func Judge(history []Batch, rules pawl.MonitorRules) Verdict {
 	if len(history) == 0 {
-		return Verdict{pawl.HealthProgressing, "no batch has ended"}
+		return verdictOf(pawl.HealthProgressing, "no batch has ended")
 	}
 	last := &history[len(history)-1]
 	if why := blocked(last); why != "" {
@@ -26,11 +26,11 @@ func Judge(history []Batch, rules pawl.MonitorRules) Verdict {
 		return verdictOf(pawl.HealthProgressing, fmt.Sprintf("no task of batch %d was attempted: all of them wait", last.N))
 	}
 	h := counted(history)
-	if why := h.flipFlops(); why != "" {
-		return verdictOf(pawl.HealthFlipFlop, why)
+	if why, merged := h.flipFlops(); why != "" {
+		return verdictOf(pawl.HealthFlipFlop, why).of(merged)
 	}
-	if why := h.regresses(rules); why != "" {
-		return verdictOf(pawl.HealthRegressing, why)
+	if why, merged := h.regresses(rules); why != "" {
+		return verdictOf(pawl.HealthRegressing, why).of(merged)
 	}
 	if why := h.stalls(); why != "" {
 		return verdictOf(pawl.HealthStalled, why)
@@ -85,5 +85,11 @@ func (h batches) numbers(n int) string {
 
 // verdictOf returns a verdict with the reason cut at [ReasonMax] bytes, on a character boundary.
 func verdictOf(health pawl.Health, why string) Verdict {
-	return Verdict{health, brief.Cut(strings.ToValidUTF8(why, "?"), ReasonMax)}
+	return Verdict{Health: health, Reason: brief.Cut(strings.ToValidUTF8(why, "?"), ReasonMax)}
+}
+
+// of returns the verdict with the first batch whose approved work is part of what went wrong.
+func (v Verdict) of(merged int) Verdict {
+	v.Merged = merged
+	return v
 }

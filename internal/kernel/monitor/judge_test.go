@@ -43,11 +43,11 @@ func TestReasonsNameTheirEvidence(t *testing.T) {
 		"stuck-for-long-beside-others": "task 1 came no nearer in batches 1, 2, 3, 4, 5 than it had been",
 		"rate-falls-to-nothing":        "fewer are approved in each of the batches 1, 2, 3: 4 of 4, 2 of 4, 0 of 4",
 		"broken-and-left":              fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches 2, 3", print64("login")),
-		"tree-again-same-error":        fmt.Sprintf("task 1 handed in tree %x again in batch 3, after another one", print64("A")),
+		"tree-again-same-error":        "task 1 handed in the same work in batch 3 as in batch 1, after other work in between, and it is refused for the same reason",
 		"change-done-undone-done":      "task 1 makes a change again in batch 4 that it had made and undone",
 		"test-breaks-again":            fmt.Sprintf("test %x broke, was fixed and is broken again in batch 3", print64("login")),
 		"tasks-undo-each-other":        "batch 3 makes a change of the branch again that a batch before it had undone",
-		"branch-in-turn":               fmt.Sprintf("the branch came back to tree %x in batch 4, as to the one before it", print64("b")),
+		"branch-in-turn":               "after batch 4 the branch is as it was after batch 2, and it goes back and forth between two states",
 		"waiting-all":                  "no task of batch 4 was attempted: all of them wait",
 	} {
 		all := parse(t, "testdata/tune.txt")

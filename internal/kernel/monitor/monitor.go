@@ -58,4 +58,7 @@ type Verdict struct {
 	Health pawl.Health
 	// Reason is the evidence in words, at most 300 bytes: batches, tasks, tests.
 	Reason string
+	// Merged is the first batch whose approved work is part of what went wrong; 0 = none is, as what
+	// went wrong was not approved.
+	Merged int
 }

@@ -13,11 +13,11 @@ import (
 
 // Verdict judges the history after a batch by the rules of the recipe and returns the verdict with the
 // recoveries that it has for its health. A person is asked instead if that health has already led to them as
-// often as it says since the last good checkpoint, or if they include a rollback and there is no good
-// checkpoint.
+// often as it says since the last good checkpoint, or if they include a rollback and there is no
+// checkpoint to go back to.
 func (c *Course) Verdict(batch int, of *pawl.Children) *pawl.HealthJudged {
 	b := c.Says(Judge(c.History, of.MonitorRules), batch, of.Monitor, of.Recoveries)
-	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.LastGood() == nil
+	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.WayBack(b.Merged) == nil
 	if b.Try > b.Max || noWay {
 		b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
 	}
@@ -27,7 +27,7 @@ func (c *Course) Verdict(batch int, of *pawl.Children) *pawl.HealthJudged {
 // Says returns a verdict with the recoveries that the recipe has for its health, however often they
 // were tried. A most of 0 means [pawl.DefaultRecoveries].
 func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
-	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason}
+	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason, Merged: v.Merged}
 	if v.Health == pawl.HealthProgressing {
 		return b
 	}
@@ -68,6 +68,7 @@ func InNames(reason string, broke []string, tasks []pawl.TaskEntry) string {
 	for _, name := range broke {
 		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", brief.Fingerprint(name)), "test "+name+" ")
 	}
+	reason = unnamed(reason)
 	var out strings.Builder
 	for {
 		before, after, found := strings.Cut(reason, "task ")
@@ -86,11 +87,22 @@ func InNames(reason string, broke []string, tasks []pawl.TaskEntry) string {
 	}
 }
 
+// unnamed returns a reason without the fingerprints of tests whose names are not known.
+func unnamed(reason string) string {
+	fields := strings.Split(reason, " ")
+	for i := 1; i < len(fields); i++ {
+		if _, err := strconv.ParseUint(fields[i], 16, 64); err == nil && fields[i-1] == "test" && len(fields[i]) > 8 {
+			fields[i-1], fields[i] = "a", "test"
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
 // Judged records a verdict, and reports whether its recoveries begin. If they do, the history that
 // led to them is dropped. During a batch none begin, because the blocked child asks a person
 // itself.
 func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
-	c.Health, c.Evidence, c.Unjudged, c.Recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
+	c.Health, c.Evidence, c.Unjudged, c.Recover, c.Merged = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries, b.Merged
 	switch {
 	case during:
 		c.Recover = nil
@@ -157,8 +169,14 @@ func (c *Course) Restored(b *pawl.Restored) { c.Back.Restored, c.Tree = b, b.Tre
 // WentBack ends the rollback to a checkpoint. Later checkpoints and their proofs are dropped,
 // because their tasks are open again. The history is dropped too.
 func (c *Course) WentBack(to int) {
+	if to < c.Checkpoints[len(c.Checkpoints)-1].N { // what the gates said of the head is not of that checkpoint
+		c.Latest = nil
+	}
 	c.Checkpoints = slices.DeleteFunc(slices.Clone(c.Checkpoints), func(k pawl.Checkpoint) bool { return k.N > to })
 	c.Proofs = slices.DeleteFunc(slices.Clone(c.Proofs), func(k Proof) bool { return k.N > to })
 	c.Unlearned = c.Back.Restored.Text
-	c.Back, c.History, c.Last, c.Latest = nil, nil, LastBatch{}, c.Proof().Reports
+	c.Back, c.History, c.Last = nil, nil, LastBatch{}
+	if c.Latest == nil {
+		c.Latest = c.Proof().Reports
+	}
 }

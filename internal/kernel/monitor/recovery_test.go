@@ -29,21 +29,21 @@ func TestVerdictLeadsTo(t *testing.T) {
 		to    []string
 		tried []Recoveries
 		most  int
-		good  bool
+		marks int
 		want  []pawl.Recovery
 		try   int
 		max   int
 	}{
-		{"the first time", both, nil, 0, false, []pawl.Recovery{gather, revise}, 1, 2},
-		{"the last time", both, []Recoveries{{pawl.HealthBlocked, 1}}, 0, false, []pawl.Recovery{gather, revise}, 2, 2},
-		{"once too often", both, []Recoveries{{pawl.HealthBlocked, 2}}, 0, false, []pawl.Recovery{ask}, 3, 2},
-		{"as often as the recipe says", both, []Recoveries{{pawl.HealthBlocked, 2}}, 3, false, []pawl.Recovery{gather, revise}, 3, 3},
-		{"another health was tried", both, []Recoveries{{pawl.HealthStalled, 2}}, 0, false, []pawl.Recovery{gather, revise}, 1, 2},
-		{"there is a good checkpoint", back, nil, 0, true, []pawl.Recovery{gather, goBack}, 1, 2},
-		{"there is no good checkpoint", back, nil, 0, false, []pawl.Recovery{ask}, 1, 2},
-		{"the recipe says nothing", nil, nil, 0, false, nil, 1, 2},
+		{"the first time", both, nil, 0, 1, []pawl.Recovery{gather, revise}, 1, 2},
+		{"the last time", both, []Recoveries{{pawl.HealthBlocked, 1}}, 0, 1, []pawl.Recovery{gather, revise}, 2, 2},
+		{"once too often", both, []Recoveries{{pawl.HealthBlocked, 2}}, 0, 1, []pawl.Recovery{ask}, 3, 2},
+		{"as often as the recipe says", both, []Recoveries{{pawl.HealthBlocked, 2}}, 3, 1, []pawl.Recovery{gather, revise}, 3, 3},
+		{"another health was tried", both, []Recoveries{{pawl.HealthStalled, 2}}, 0, 1, []pawl.Recovery{gather, revise}, 1, 2},
+		{"there is a checkpoint, and no merged work went wrong", back, nil, 0, 1, []pawl.Recovery{gather, goBack}, 1, 2},
+		{"there is no checkpoint", back, nil, 0, 0, []pawl.Recovery{ask}, 1, 2},
+		{"the recipe says nothing", nil, nil, 0, 1, nil, 1, 2},
 	} {
-		c := Course{History: stuck, Health: pawl.HealthStalled, Recoveries: row.tried, Checkpoints: []pawl.Checkpoint{{N: 1, Good: row.good}}}
+		c := Course{History: stuck, Health: pawl.HealthStalled, Recoveries: row.tried, Checkpoints: []pawl.Checkpoint{{N: 1}}[:row.marks]}
 		got := c.Verdict(7, &pawl.Children{Monitor: map[string][]string{"BLOCKED": row.to}, Recoveries: row.most})
 		want := &pawl.HealthJudged{Batch: 7, Health: pawl.HealthBlocked, Reason: tuned(stuck).Reason, Recoveries: row.want, Try: row.try, Max: row.max}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -53,6 +53,38 @@ func TestVerdictLeadsTo(t *testing.T) {
 	c := Course{History: []Batch{{N: 1, Attempted: 1, Approved: 1}}, Recoveries: []Recoveries{{pawl.HealthProgressing, 9}}}
 	if got := c.Verdict(1, &pawl.Children{Monitor: map[string][]string{"PROGRESSING": both}}); got.Recoveries != nil || got.Try != 0 || got.Max != 0 {
 		t.Errorf("progress leads to %+v", got)
+	}
+}
+
+// What was approved and merged stays, unless it is part of what went wrong: a rollback goes back to the
+// newest checkpoint before that. F-130 V-B10
+func TestWayBack(t *testing.T) {
+	c := Course{Checkpoints: []pawl.Checkpoint{{N: 1, Batch: 1, Good: true}, {N: 2, Batch: 3}, {N: 3, Batch: 4}}}
+	for merged, want := range map[int]int{0: 3, 5: 3, 4: 2, 3: 1, 2: 1, 1: 1} {
+		if k := c.WayBack(merged); k == nil || k.N != want {
+			t.Errorf("what went wrong began in batch %d: %+v, want checkpoint %d", merged, k, want)
+		}
+	}
+	c.Checkpoints = c.Checkpoints[1:]
+	if k := c.WayBack(3); k != nil {
+		t.Errorf("all checkpoints have what went wrong, and it goes back to %+v", k)
+	}
+}
+
+// A verdict names the batch whose merged work went wrong, and none where what went wrong was not approved.
+// F-130 V-47 V-48
+func TestVerdictsNameMergedWork(t *testing.T) {
+	for name, want := range map[string]int{"rate-falls-to-nothing": 0, "tree-again-same-error": 0, "change-done-undone-done": 0, "three-failures": 0,
+		"broken-and-left": 2, "test-breaks-again": 3, "tasks-undo-each-other": 3, "branch-in-turn": 4} {
+		all := parse(t, "testdata/tune.txt")
+		i := slices.IndexFunc(all, func(h history) bool { return h.name == name })
+		if v := tuned(all[i].batches); v.Merged != want {
+			t.Errorf("%s: %q blames what was merged since batch %d, want %d", name, v.Reason, v.Merged, want)
+		}
+	}
+	h := counted([]Batch{{N: 4, Attempted: 1, Broke: []uint64{7}}, {N: 5, Attempted: 1, Broke: []uint64{7}}})
+	if n := h.brokenSince(7); n != 1 {
+		t.Errorf("it was broken before what is compared, and batch %d is blamed", n)
 	}
 }
 
@@ -227,7 +259,7 @@ func TestInNames(t *testing.T) {
 		"task 0, task 3 and task 12":           "task 0, task 3 and task 12",
 		"task force":                           "task force",
 		"test " + mark("TestB") + " is broken": "test TestB is broken",
-		"test " + mark("TestC") + " is broken": "test " + mark("TestC") + " is broken",
+		"test " + mark("TestC") + " is broken": "a test is broken", // F-70
 	} {
 		if got := c.InNames(reason, []pawl.TaskEntry{{ID: "login"}, {ID: "logout"}}); got != want {
 			t.Errorf("%q: got %q, want %q", reason, got, want)

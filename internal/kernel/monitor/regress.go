@@ -8,12 +8,23 @@ import (
 	"pawl"
 )
 
-// regresses returns what was reached and is lost, or "".
-func (h batches) regresses(rules pawl.MonitorRules) string {
+// regresses returns what was reached and is lost, or "". Merged is as in [Verdict].
+func (h batches) regresses(rules pawl.MonitorRules) (why string, merged int) {
 	if test := h.staysBroken(); test != 0 {
-		return fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches %s", test, h.numbers(BrokenFor))
+		return fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches %s", test, h.numbers(BrokenFor)), h.brokenSince(test)
 	}
-	return h.rateFalls(rules)
+	return h.rateFalls(rules), 0
+}
+
+// brokenSince returns the batch that broke a test which has been broken since. If all that are compared
+// have it broken, it is 1, as an earlier batch may have done it.
+func (h batches) brokenSince(test uint64) int {
+	for i := len(h) - 1; i >= 0; i-- {
+		if !slices.Contains(h[i].Broke, test) {
+			return h[i+1].N
+		}
+	}
+	return 1
 }
 
 // staysBroken returns a verified test that each of the last [BrokenFor] batches left failing, or 0.

@@ -272,8 +272,9 @@ func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree st
 		info.PatchID, err = s.resident.PatchID(ctx, base.Tree, tree, tasks)
 		return err
 	})
-	group.Go(func() (err error) {
-		info.Hunks, err = s.fingerprints(ctx, parent.Tree, tree)
+	group.Go(func() error {
+		c, err := s.change(ctx, parent.Tree, tree)
+		info.Hunks, info.Added, info.Removed = c.hunks, c.added, c.removed
 		return err
 	})
 	return group.Wait()

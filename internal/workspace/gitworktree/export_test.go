@@ -13,7 +13,8 @@ func (s *Workspaces) State() string { return s.state }
 
 // Fingerprints are those of what differs between two trees.
 func (s *Workspaces) Fingerprints(ctx context.Context, from, to string) ([]uint64, error) {
-	return s.fingerprints(ctx, from, to)
+	c, err := s.change(ctx, from, to)
+	return c.hunks, err
 }
 
 // SetStoreLimits sets the limits of object stores: bytes, time, and the commits that

@@ -27,23 +27,34 @@ func (p pair) reversed() pair { return pair{p.came, p.went} }
 // key is the same for a pair and for the one that undoes it.
 func (p pair) key() uint64 { return 31*min(p.went, p.came) + max(p.went, p.came) }
 
-// fingerprints are what differs between two trees, as pairs; .pawl is left out.
-func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint64, error) {
+// change is what differs between two trees. Hunks are pairs of fingerprints; added and removed count
+// lines, and are 0 if there is too much to look at.
+type change struct {
+	hunks          []uint64
+	added, removed int
+}
+
+// change returns what differs between two trees; .pawl is left out.
+func (s *Workspaces) change(ctx context.Context, from, to string) (c change, err error) {
 	if from == to {
-		return nil, nil
+		return c, nil
 	}
 	diffs, complete, err := s.resident.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
 	if err == nil && !complete {
 		diffs, err = s.byFiles(ctx, from, to)
 	}
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	var pairs []pair
 	for _, d := range diffs {
 		pairs = append(pairs, pairOf(d))
+		if complete {
+			c.added, c.removed = c.added+len(d.Came), c.removed+len(d.Went)
+		}
 	}
-	return chosen(pairs), nil
+	c.hunks = chosen(pairs)
+	return c, nil
 }
 
 // byFiles are the differences of two trees by whole files: of each its mode and its hash.

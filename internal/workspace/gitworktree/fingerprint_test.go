@@ -188,6 +188,9 @@ func TestCommitsHaveFingerprints(t *testing.T) {
 	if len(child.Hunks) != 2 || child.Kept != 1 {
 		t.Errorf("hunks are %x, kept %d; want one pair and 1", child.Hunks, child.Kept)
 	}
+	if child.Added != 1 || child.Removed != 1 {
+		t.Errorf("%d lines are added and %d removed, want 1 and 1", child.Added, child.Removed)
+	}
 	merged := workspacetest.MustMerge(t, f, merging(f.Base, child.Commit))
 	if !slices.Equal(merged.Changes, child.Hunks) {
 		t.Errorf("the merge changes %x, its child %x", merged.Changes, child.Hunks)

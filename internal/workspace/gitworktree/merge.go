@@ -64,9 +64,11 @@ func (s *Workspaces) merge(ctx context.Context, ours git.Commit, spec pawl.Merge
 	}
 	tree, err := s.withoutTasks(ctx, merged)
 	info.Commit, info.Tree = pawl.CommitHash(merged.Hash), pawl.TreeHash(tree)
-	if err == nil {
-		info.Changes, err = s.fingerprints(ctx, ours.Tree, merged.Tree)
+	if err != nil {
+		return info, err
 	}
+	c, err := s.change(ctx, ours.Tree, merged.Tree)
+	info.Changes = c.hunks
 	return info, err
 }
 
