@@ -67,10 +67,13 @@ func (s *Survey) readNamed() {
 }
 
 // compares matches commands that compare a file with another one. What a gate only reads may be the work itself.
-var compares = pattern.Of(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\b`)
+var compares = pattern.Of(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff|filecmp)\b|(?:\[|\btest\b)[^\n]*\$\((?:cat\b|<)|\bgrep[^\n|]*[ \t]-\w*f\b`)
+
+// expectedName matches the names, in lower case, of files and folders of what is expected.
+var expectedName = pattern.Of(`(?:^|[/._-])(?:expect|expected|golden|goldens|want|wanted|snapshots?|snap|baseline|approved|reference|exp|ok|ref)(?:$|[/._-])`)
 
 // inGates returns those of the paths that commands of gates name which compare files, or the scripts that these
-// run.
+// run, and those that they name and that are called what is expected.
 func (s *Survey) inGates(paths []string) []string {
 	var texts []string
 	for _, g := range s.c.Gates {
@@ -81,10 +84,18 @@ func (s *Survey) inGates(paths []string) []string {
 			texts = append(texts, string(s.c.Read(name, true)))
 		}
 	}
-	texts = slices.DeleteFunc(texts, func(text string) bool { return !compares.MatchString(text) })
 	folders := s.dataFolders(paths)
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return names(text, p, folders[p]) })
+		return !slices.ContainsFunc(texts, func(text string) bool {
+			return (compares.MatchString(text) || expectedName.MatchString(strings.ToLower(p))) && (names(text, p, folders[p]) || folders[p] != "" && entersFolder(text, folders[p]))
+		})
+	})
+}
+
+// entersFolder reports whether a text of a shell names what is in a folder.
+func entersFolder(text, name string) bool {
+	return contains(text, name, func(before, after string) bool {
+		return !endsInName(before) && (strings.HasPrefix(after, "/") || strings.HasSuffix(before, "cd ") && (after == "" || !isName(after[0])))
 	})
 }
 

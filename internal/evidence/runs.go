@@ -1,11 +1,14 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/evidence/class"
 )
 
 // Run is a tree that gates have to judge before everything is known.
@@ -36,28 +39,91 @@ func (s *Survey) Runs(r *Reports) []Run {
 	return out
 }
 
+// keepSubjects lets files of which it is not known whether they judge or are judged be code if what is compared
+// with changed too, or if else no code of the candidate would be left: the base would judge itself.
+func (s *Survey) keepSubjects() {
+	if s.leavesCode() && len(s.touched(s.isCompared, pawl.ClassGateInput, pawl.ClassSupport)) == 0 {
+		return
+	}
+	for i := range s.c.Files {
+		if f := &s.c.Files[i]; slices.Equal(s.parts[f.Path], []pawl.PathClass{pawl.ClassGateInput}) && s.classes.MayBeSubject(f.Path) {
+			s.parts[f.Path] = []pawl.PathClass{pawl.ClassCode}
+		}
+	}
+}
+
+// isCompared reports whether a file is data that only the gates, or tests, read.
+func (s *Survey) isCompared(f *pawl.FileChange) bool {
+	if !hadIt(f) || class.IsSource(f.Path) || class.IsMakefile(f.Path) || bytes.HasPrefix(f.Old.Data, []byte("#!")) {
+		return false
+	}
+	unnamed := s.unnamed.Of(f.Path)
+	return unnamed == pawl.ClassCode || unnamed == pawl.ClassDocs || unnamed == pawl.ClassSupport
+}
+
+// leavesCode reports whether any of the candidate's own code is left where what the base expects is put over it.
+func (s *Survey) leavesCode() bool {
+	return len(s.touched(nil, pawl.ClassCode, pawl.ClassVendored, pawl.ClassDependency)) > 0
+}
+
 // expectedRun returns the run of the test gates, and of all gates if their inputs changed, with what
-// the base expects over the candidate's code.
+// the base expects over the candidate's code. There is none if that is the base, which was judged.
 func (s *Survey) expectedRun(r *Reports) (Run, bool) {
-	changed := s.touched(hadIt, expected...)
+	changed, gates := s.expecting(r)
+	run := Run{On: pawl.TreeExpected, Gates: gates}
+	if len(gates) == 0 || s.isBase() && !slices.ContainsFunc(gates, func(g string) bool { return r.Base[g] == nil || r.Base[g].Partial }) {
+		return run, false
+	}
+	run.Files = s.withoutStandIns(s.compose(expected...))
+	run.Fresh = len(s.c.Prepare) > 0 && len(s.touched(nil, pawl.ClassGateInput)) > 0
+	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
+	return run, true
+}
+
+// expecting returns what changed of what the base expects, and the gates whose verdict may depend on it.
+func (s *Survey) expecting(r *Reports) (changed, gates []string) {
+	changed = s.touched(hadIt, expected...)
 	for _, in := range s.standIns {
 		changed = append(changed, in.path)
 	}
 	inputs := s.touched(nil, pawl.ClassGateInput)
-	if len(changed)+len(inputs) == 0 {
-		return Run{}, false
-	}
-	run := Run{On: pawl.TreeExpected, Files: s.withoutStandIns(s.compose(expected...)), Fresh: len(s.c.Prepare) > 0 && len(inputs) > 0}
-	for _, g := range s.c.Gates {
-		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
-			run.Gates = append(run.Gates, g.Name)
-		}
-	}
 	if len(changed) == 0 {
 		changed = inputs
 	}
-	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
-	return run, len(run.Gates) > 0
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	for _, g := range s.c.Gates {
+		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
+			gates = append(gates, g.Name)
+		}
+	}
+	return changed, gates
+}
+
+// isBase reports whether the candidate with what the base expects is the base, as far as gates can see.
+func (s *Survey) isBase() bool { return !s.leavesCode() && len(s.touched(nil, pawl.ClassPolicy)) == 0 }
+
+// withBase returns reports in which the base's are also those of the candidate with what the base expects, if
+// there is no difference.
+func (s *Survey) withBase(r *Reports) *Reports {
+	_, gates := s.expecting(r)
+	if !s.isBase() || len(gates) == 0 || r.On[pawl.TreeExpected] != nil {
+		return r
+	}
+	out := *r
+	out.On = maps.Clone(r.On)
+	if out.On == nil {
+		out.On = map[pawl.Tree]map[string]*pawl.GateReport{}
+	}
+	there := map[string]*pawl.GateReport{}
+	for _, g := range gates {
+		if base := r.Base[g]; base != nil && !base.Partial {
+			there[g] = base
+		}
+	}
+	out.On[pawl.TreeExpected] = there
+	return &out
 }
 
 // withoutStandIns adds to how a tree is made that it has no file that is found in place of another.

@@ -50,7 +50,8 @@ type Survey struct {
 	Paths []pawl.ChangedPath
 
 	c       *Candidate
-	classes *class.Classes
+	classes *class.Classes // as the base's files have it: a candidate gives no file another role
+	unnamed *class.Classes // by the names of files alone
 	parts   map[string][]pawl.PathClass
 	changes []source.Change // of tests, as their sources show them
 	docs    []source.Change // of examples in the documentation of code
@@ -81,13 +82,11 @@ var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGat
 
 // Look surveys a candidate.
 func Look(c *Candidate) *Survey {
-	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string][]string{}}
-	s.follow()
-	unnamed := class.New(rules(c.Rules), nil)
+	s := &Survey{c: c, classes: followed(c, true), unnamed: class.New(rules(c.Rules), nil), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string][]string{}}
 	for _, f := range c.Files {
 		classes := s.classes
 		if !f.Old.Exists() { // that a command names it makes it no more than what the command looks for
-			classes = unnamed
+			classes = s.unnamed
 		}
 		parts := classes.Parts(f.Path, f.Old.Data, f.New.Data)
 		if len(parts) == 0 {
@@ -96,6 +95,7 @@ func Look(c *Candidate) *Survey {
 		s.parts[f.Path] = parts
 	}
 	s.readNamed()
+	s.keepSubjects()
 	for _, f := range c.Files {
 		for _, part := range s.parts[f.Path] {
 			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
@@ -129,24 +129,29 @@ func commands(c *Candidate) []string {
 // maxFollowed bounds the files that are read because a gate input names them.
 const maxFollowed = 64
 
-// follow reads the files that gates and prepare name, and those that these name, in base and
-// candidate.
-func (s *Survey) follow() {
+// followed returns classes that have read the files that gates and prepare name, and those that these name, as
+// the base has them or, too, as the candidate has them.
+func followed(c *Candidate, baseOnly bool) *class.Classes {
+	classes := class.New(rules(c.Rules), commands(c))
 	seen := map[string]bool{}
 	for more := true; more && len(seen) < maxFollowed; {
 		more = false
-		for _, name := range s.classes.Named() {
+		for _, name := range classes.Named() {
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
 			for _, ofBase := range []bool{true, false} {
-				if data := s.c.Read(name, ofBase); data != nil {
-					more = s.classes.Follow(name, data) || more
+				if baseOnly && !ofBase {
+					break
+				}
+				if data := c.Read(name, ofBase); data != nil {
+					more = classes.Follow(name, data) || more
 				}
 			}
 		}
 	}
+	return classes
 }
 
 // Counts counts the changed paths by their classes.
@@ -391,10 +396,11 @@ func (s *Survey) heldByBase(name, value string) bool {
 }
 
 func (s *Survey) setUp() {
+	classes := followed(s.c, false)
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		now, is := s.classes.SetUp(f.Path, f.New.Data)
-		before, _ := s.classes.SetUp(f.Path, f.Old.Data)
+		now, is := classes.SetUp(f.Path, f.New.Data)
+		before, _ := classes.SetUp(f.Path, f.Old.Data)
 		if f.New.Data == nil || !is || now == before {
 			continue
 		}

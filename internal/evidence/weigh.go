@@ -19,6 +19,7 @@ import (
 // Weigh returns what is found in a candidate, with what gates say of other trees, and how many tests that it
 // added or changed fail, or do not build, on the base's code.
 func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string, added int) {
+	r = s.withBase(r)
 	w := &weighing{Survey: s, r: r, lost: map[string]bool{}}
 	w.found, w.remarks = slices.Clone(s.found), slices.Clone(s.remarks)
 	for _, g := range s.c.Gates {
@@ -391,6 +392,9 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		return
 	}
 	w.compareInputs(g, own, there)
+	if judges := w.touched(hadIt, pawl.ClassGateInput); there.Verdict == pawl.VerdictPass && len(judges) > 0 && !w.leavesCode() {
+		w.remark("gate %s was not judged with the base's %s: no code of the candidate is left there", g.Name, listed(judges))
+	}
 	if g.Kind != pawl.GateTests || there.Verdict == pawl.VerdictPass {
 		return
 	}

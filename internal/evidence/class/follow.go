@@ -40,6 +40,12 @@ func (c *Classes) Follow(name string, data []byte) (more bool) {
 	u := &c.uses
 	u.changed = false
 	text := string(data[:min(len(data), maxFollowed)])
+	if u.files[name] == usedRun && !u.judges[name] {
+		u.judges[name] = judging.MatchString(text)
+		if u.isSubject(name) {
+			return false // it runs nothing for the gates
+		}
+	}
 	p := split(name)
 	at := place{folder: strings.TrimSuffix(path.Dir(name), "/"), script: true}
 	if at.folder == "." {
@@ -109,6 +115,7 @@ func (u *uses) manifest(data []byte, at place) {
 			}
 			done[name] = true
 			u.add(u.scripts, name)
+			at.looked = u.part(scriptPart, name)
 			var lines []string
 			var line string
 			if json.Unmarshal(scripts[name], &line) == nil {
@@ -211,8 +218,10 @@ func (u *uses) makefile(text string, at place) {
 			return
 		}
 		done[name] = true
+		here := at
+		here.looked = u.part(targetPart, name)
 		for _, line := range t.recipe {
-			u.shell(expandMake(line, variables), at)
+			u.shell(expandMake(line, variables), here)
 		}
 		for _, need := range strings.Fields(expandMake(strings.Join(t.needs, " "), variables)) {
 			if targets[need] != nil {
@@ -266,6 +275,9 @@ var (
 func (u *uses) source(text string, at place, p splitPath) {
 	inText := at
 	inText.text = true
+	if capturing.MatchString(text) {
+		inText.looked = looked
+	}
 	for _, q := range quoted.FindAllString(text, -1) {
 		u.shell(q[1:len(q)-1], inText)
 	}
