@@ -55,9 +55,9 @@ func TestBaseDoesNotJudgeItself(t *testing.T) {
 		{"a program that was mended", tree{"app.py": "print('1')\n"}, judged(fail, pass, ""), false, "app.py", "", ""},
 		{"a program among tools", tree{"tools/page.sh": "echo two\n", "page.txt": "two\n"}, judged(pass, pass, fail), true, "tools/page.sh", "page.txt", ""},
 		{"a tool besides code", tree{"app.py": "print('1')\n", "tools/page.sh": "echo one # 1\n"}, judged(pass, pass, pass), true, "app.py", "", ""},
-		{"a recipe that is the program", tree{"Makefile": strings.ReplaceAll(base["Makefile"], "A-Z", "B-Z"), "upper.txt": "B\n"}, judged(pass, pass, ""), false, "", "",
+		{"a recipe that is the program", tree{"Makefile": strings.ReplaceAll(base["Makefile"], "A-Z", "B-Z"), "upper.txt": "B\n"}, judged(pass, pass, pass), true, "", "",
 			"gate tests was not judged with the base's Makefile, upper.txt: no code of the candidate is left there"},
-		{"a judge that gives up", tree{"Makefile": "test:\n\ttrue\n"}, judged(fail, pass, ""), false, "", "Makefile", ""},
+		{"a judge that gives up", tree{"Makefile": "test:\n\ttrue\n"}, judged(fail, pass, fail), true, "", "Makefile", ""},
 		{"a role that the candidate gives", tree{"Makefile": base["Makefile"] + "\tpython3 lib.py\n", "lib.py": "y = 1\n"}, judged(pass, pass, pass), true, "lib.py", "", ""},
 	}
 	for _, tt := range tests {

@@ -67,11 +67,11 @@ func (s *Survey) leavesCode() bool {
 }
 
 // expectedRun returns the run of the test gates, and of all gates if their inputs changed, with what
-// the base expects over the candidate's code. There is none if that is the base, which was judged.
+// the base expects over the candidate's code. There is none if that is the base with nothing taken from it.
 func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	changed, gates := s.expecting(r)
 	run := Run{On: pawl.TreeExpected, Gates: gates}
-	if len(gates) == 0 || s.isBase() && !slices.ContainsFunc(gates, func(g string) bool { return r.Base[g] == nil || r.Base[g].Partial }) {
+	if len(gates) == 0 || s.isBase() && s.onlyAdds() && !slices.ContainsFunc(gates, func(g string) bool { return r.Base[g] == nil || r.Base[g].Partial }) {
 		return run, false
 	}
 	run.Files = s.withoutStandIns(s.compose(expected...))
@@ -104,11 +104,14 @@ func (s *Survey) expecting(r *Reports) (changed, gates []string) {
 // isBase reports whether the candidate with what the base expects is the base, as far as gates can see.
 func (s *Survey) isBase() bool { return !s.leavesCode() && len(s.touched(nil, pawl.ClassPolicy)) == 0 }
 
+// onlyAdds reports whether the candidate changed nothing of what the base expects, and may have added to it.
+func (s *Survey) onlyAdds() bool { return len(s.touched(hadIt, expected...)) == 0 }
+
 // withBase returns reports in which the base's are also those of the candidate with what the base expects, if
 // there is no difference.
 func (s *Survey) withBase(r *Reports) *Reports {
 	_, gates := s.expecting(r)
-	if !s.isBase() || len(gates) == 0 || r.On[pawl.TreeExpected] != nil {
+	if !s.isBase() || !s.onlyAdds() || len(gates) == 0 || r.On[pawl.TreeExpected] != nil {
 		return r
 	}
 	out := *r

@@ -62,6 +62,7 @@ type Survey struct {
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
 	standIns  []standIn
+	fits      *fit // once it is known
 	result
 }
 

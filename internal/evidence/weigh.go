@@ -44,12 +44,12 @@ type weighing struct {
 	r      *Reports
 	lost   map[string]bool // local names of tests that are gone or skipped
 	static bool            // a gate's tests cannot be compared by running them
-	named  bool            // a gate names the tests that it ran
+	named  bool            // a gate names the tests that it ran, on the base too
 }
 
 // inventory compares which tests ran.
 func (w *weighing) inventory(gate string, own *pawl.GateReport) {
-	w.named = w.named || len(own.Tests) > 0
+	w.named = w.named || len(own.Tests) > 0 && w.r.Base[gate] != nil
 	if w.r.Base[gate] == nil {
 		w.remark("gate %s did not judge the base, so it is not known which tests are gone", gate)
 	}
@@ -388,7 +388,9 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		return
 	case there.Partial:
 		w.static = true
-		w.remark("gate %s gave no verdict with the base's expectations: %s", g.Name, there.Reason)
+		if !w.unended(g, there) {
+			w.remark("gate %s gave no verdict with the base's expectations: %s", g.Name, there.Reason)
+		}
 		return
 	}
 	w.compareInputs(g, own, there)
@@ -406,6 +408,10 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	}
 	if len(bad) == 0 && there.Failed > own.Failed && w.unnamed(g.Name, there, own.Failed) {
 		return
+	}
+	if len(bad)+len(red) == 0 && there.Passed+there.Failed == 0 && own.Verdict == pawl.VerdictPass && !w.excused(there.Output) &&
+		w.blame(pawl.FindExpectation, fmt.Sprintf("with the base's file gate %s fails: %s", g.Name, there.Reason), w.silent()...) {
+		return // it shows no more than that it fails
 	}
 	if len(bad) == 0 || slices.ContainsFunc(bad, report.IsWhole) {
 		w.static = true
@@ -442,6 +448,34 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 			}
 		}
 	}
+}
+
+// unended raises that a gate does not end with the base's expectations, if that may be because of a changed file
+// whose source does not say what it expects, and reports whether it did.
+func (w *weighing) unended(g *pawl.GateSpec, there *pawl.GateReport) bool {
+	text := fmt.Sprintf("with the base's file gate %s gives no verdict: %s", g.Name, there.Reason)
+	raised := w.blame(pawl.FindGateInput, text, w.touched(nil, pawl.ClassGateInput)...)
+	return g.Kind == pawl.GateTests && w.blame(pawl.FindExpectation, text, w.silent()...) || raised
+}
+
+// silent returns the changed files of what the base expects whose source does not say it, besides gate inputs:
+// test support, or else tests in a language that is not known.
+func (w *weighing) silent() []string {
+	if files := w.touched(hadIt, pawl.ClassSupport); len(files) > 0 {
+		return files
+	}
+	return w.touched(func(f *pawl.FileChange) bool {
+		_, ok := source.Tests(source.File{Path: f.Path, Data: f.Old.Data})
+		return hadIt(f) && !ok
+	}, pawl.ClassTest)
+}
+
+// blame raises a finding for each of the files, and reports whether there are any.
+func (w *weighing) blame(kind pawl.FindingKind, text string, files ...string) bool {
+	for _, p := range files {
+		w.raise(pawl.Finding{Kind: kind, Path: p, Text: text, Detail: w.diffOf(p)})
+	}
+	return len(files) > 0
 }
 
 // unnamed raises what fails with the base's expectations where the runner only counts tests, and reports
@@ -566,11 +600,11 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 		case changed && (ran && status != pawl.TestSkip || !w.isKept(t.Name)):
 		case !ran, status == pawl.TestSkip:
 			tests, why = append(tests, t.Name), "tests that the base's runs are not run"
-		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0:
+		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0 && !w.excused(t.Output):
 			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
 		}
 	}
-	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) {
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) && !w.excused(there.Output) {
 		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
 	}
 	if why == "" {
