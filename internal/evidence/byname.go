@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -27,7 +28,7 @@ func (s *Survey) readNamed() {
 	var data, unclassed []string
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if !hadIt(f) || class.IsSource(f.Path) || !s.has(f.Path, pawl.ClassCode, pawl.ClassDocs, pawl.ClassSupport) || len(data) == maxNamed {
+		if !hadIt(f) || isProgram(f.Path, f.Old) || !s.has(f.Path, pawl.ClassCode, pawl.ClassDocs, pawl.ClassSupport) || len(data) == maxNamed {
 			continue
 		}
 		data = append(data, f.Path)
@@ -46,24 +47,40 @@ func (s *Survey) readNamed() {
 		}
 	}
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
-	inTests := s.search(unclassed, s.holdsTests, func(p string, text []byte) []byte {
-		if _, tests, ok := splitRust(p, text); ok && s.classes.Of(p) == pawl.ClassCode {
-			return tests
-		}
-		return text
-	})
+	inTests := s.search(unclassed, s.holdsTests, testsOf(s))
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return !inTests[p] })
-	inCode := s.search(unclassed, func(p string) bool { return class.IsSource(p) && s.classes.Of(p) == pawl.ClassCode }, func(p string, text []byte) []byte {
-		if code, _, ok := splitRust(p, text); ok {
-			return code
-		}
-		return text
-	})
+	inCode := s.search(unclassed, s.isCode, codeOf)
 	for _, p := range unclassed {
 		if !inCode[p] {
 			s.parts[p] = []pawl.PathClass{pawl.ClassSupport}
 		}
 	}
+}
+
+// isProgram reports whether a file is a source or can be run.
+func isProgram(p string, f pawl.FileState) bool {
+	return class.IsSource(p) || f.Kind == pawl.FileExecutable || bytes.HasPrefix(f.Data, []byte("#!"))
+}
+
+// isCode reports whether a file is source code and no test.
+func (s *Survey) isCode(p string) bool { return class.IsSource(p) && s.classes.Of(p) == pawl.ClassCode }
+
+// testsOf returns what of a file is tests. Rust has them beside the code.
+func testsOf(s *Survey) func(string, []byte) []byte {
+	return func(p string, text []byte) []byte {
+		if _, tests, ok := splitRust(p, text); ok && s.classes.Of(p) == pawl.ClassCode {
+			return tests
+		}
+		return text
+	}
+}
+
+// codeOf returns what of a file is no test.
+func codeOf(p string, text []byte) []byte {
+	if code, _, ok := splitRust(p, text); ok {
+		return code
+	}
+	return text
 }
 
 // compares matches commands that compare a file with another one. What a gate only reads may be the work itself.
@@ -188,7 +205,7 @@ func (s *Survey) findStandIns() {
 			support = append(support, f.Path)
 		case s.has(f.Path, pawl.ClassCode):
 			if other := s.namesake(f.Path); other != "" {
-				s.standIns = append(s.standIns, standIn{f.Path, fmt.Sprintf("it is found in place of %s", other)})
+				s.standIns = append(s.standIns, standIn{path: f.Path, why: fmt.Sprintf("it is found in place of %s", other), firm: true})
 			}
 		}
 	}
@@ -208,13 +225,18 @@ func (s *Survey) findStandIns() {
 	})
 	for _, p := range support {
 		if imported[p] {
-			s.standIns = append(s.standIns, standIn{p, fmt.Sprintf("tests that the base has too find it as module %s", moduleName(p))})
+			s.standIns = append(s.standIns, standIn{path: p, why: fmt.Sprintf("tests that the base has too find it as module %s", moduleName(p))})
 		}
 	}
 }
 
-// standIn is an added file that is found in place of something else.
-type standIn struct{ path, why string }
+// standIn is an added file that is found in place of something else, or where the base has nothing.
+type standIn struct {
+	path, why string
+	gate      bool // gates run or read it; else tests do
+	direct    bool // a gate's command names it
+	firm      bool // no gate can have missed it on the base
+}
 
 // moduleLanguage returns the language of a module that is found by its name; empty = it is none.
 func moduleLanguage(p string) string {

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +28,7 @@ type Reports struct {
 
 // Runs returns the trees that gates have to judge once more.
 func (s *Survey) Runs(r *Reports) []Run {
+	s.settle(r)
 	var out []Run
 	if run, ok := s.expectedRun(r); ok {
 		out = append(out, run)
@@ -54,7 +54,7 @@ func (s *Survey) keepSubjects() {
 
 // isCompared reports whether a file is data that only the gates, or tests, read.
 func (s *Survey) isCompared(f *pawl.FileChange) bool {
-	if !hadIt(f) || class.IsSource(f.Path) || class.IsMakefile(f.Path) || bytes.HasPrefix(f.Old.Data, []byte("#!")) {
+	if !hadIt(f) || isProgram(f.Path, f.Old) || class.IsMakefile(f.Path) {
 		return false
 	}
 	unnamed := s.unnamed.Of(f.Path)
@@ -77,19 +77,16 @@ func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	run.Files = s.withoutStandIns(s.compose(expected...))
 	run.Fresh = len(s.c.Prepare) > 0 && len(s.touched(nil, pawl.ClassGateInput)) > 0
 	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
+	if s.onlyAdds() {
+		run.Reason = fmt.Sprintf("%s added: do the gates pass without?", isOrAre(changed))
+	}
 	return run, true
 }
 
 // expecting returns what changed of what the base expects, and the gates whose verdict may depend on it.
 func (s *Survey) expecting(r *Reports) (changed, gates []string) {
-	changed = s.touched(hadIt, expected...)
-	for _, in := range s.standIns {
-		changed = append(changed, in.path)
-	}
+	changed = append(s.touched(hadIt, expected...), s.addedFiles()...)
 	inputs := s.touched(nil, pawl.ClassGateInput)
-	if len(changed) == 0 {
-		changed = inputs
-	}
 	if len(changed) == 0 {
 		return nil, nil
 	}
@@ -191,6 +188,14 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// isOrAre names a few paths as what something was done to.
+func isOrAre(paths []string) string {
+	if len(paths) == 1 {
+		return paths[0] + " was"
+	}
+	return listed(paths) + " were"
 }
 
 // listed names a few paths.

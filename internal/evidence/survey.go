@@ -62,6 +62,7 @@ type Survey struct {
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
 	standIns  []standIn
+	settled   bool // it is decided which added files stay
 	fits      *fit // once it is known
 	result
 }
@@ -97,18 +98,25 @@ func Look(c *Candidate) *Survey {
 	}
 	s.readNamed()
 	s.keepSubjects()
-	for _, f := range c.Files {
-		for _, part := range s.parts[f.Path] {
-			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
-		}
-	}
 	s.findStandIns()
+	s.findAdded()
+	s.listPaths()
 	s.readTests()
 	s.policy()
 	s.secrets()
 	s.setUp()
 	s.vendored()
 	return s
+}
+
+// listPaths lists the changed paths with their classes.
+func (s *Survey) listPaths() {
+	s.Paths = nil
+	for _, f := range s.c.Files {
+		for _, part := range s.parts[f.Path] {
+			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
+		}
+	}
 }
 
 func rules(of []pawl.PathRule) []class.Rule {

@@ -55,6 +55,10 @@ func (c *Classes) MayBeSubject(name string) bool {
 	return c.uses.looks[name] != notLooked || c.uses.read[name]
 }
 
+// IsUsed reports whether gates run a file or read it as their configuration, by the commands and files that are
+// known.
+func (c *Classes) IsUsed(name string) bool { return c.uses.of(name) != unused }
+
 // mayLookAt takes into account that a gate compares what a program from elsewhere makes of a file.
 func (u *uses) mayLookAt(at place, w string) {
 	if w = clean(w); w != "" && len(u.read) < maxNames {
