@@ -43,7 +43,7 @@ func (s *Survey) findAdded() {
 			as.firm, as.why = true, fmt.Sprintf("it is found in place of the module %s that is installed", moduleName(f.Path))
 		case f.Path == "__init__.py":
 			as.why = "tests below are loaded after it"
-		case !isProgram(f.Path, f.New) && f.New.Data != nil && len(data) < maxNamed && s.has(f.Path, pawl.ClassCode, pawl.ClassDocs):
+		case ext != "" && !isProgram(f.Path, f.New) && f.New.Data != nil && len(data) < maxNamed && s.has(f.Path, pawl.ClassCode, pawl.ClassDocs):
 			data = append(data, f.Path)
 			continue
 		default:

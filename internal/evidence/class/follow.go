@@ -184,7 +184,9 @@ func (u *uses) makefile(text string, at place) {
 		}
 		if m := makeInclude.FindStringSubmatch(line); m != nil {
 			for _, f := range strings.Fields(expandMake(m[1], variables)) {
-				u.file(at, clean(f), usedMakefile)
+				if f = strings.TrimRight(f, ")"); !strings.HasPrefix(f, "$(") {
+					u.file(at, clean(f), usedMakefile)
+				}
 			}
 		} else if m := makeVariable.FindStringSubmatch(line); m != nil {
 			variables[m[1]] = m[2]
@@ -270,6 +272,27 @@ var (
 	pyImported = pattern.Of(`(?m)^\s*(?:from\s+\.*([\w.]*)\s+import\s+(\w+)|import\s+([\w.]+))`)
 )
 
+var (
+	// lists matches what programs call that list a folder, starts what they call that run what is in it.
+	lists  = pattern.Of(`\b(?:i?glob|listdir|iterdir|scandir|walk|readdir\w*|Dir)\b`)
+	starts = pattern.Of(`\b(?:run_path|import_module|spec_from_file_location|exec\w*|subprocess|spawn\w*|fork|require|load|system)\b`)
+	// optionalModule matches the import of a module of Python that need not be there.
+	optionalModule = pattern.Of(`(?m)^[ \t]*try:[ \t]*\r?\n\s*(?:import|from)[ \t]+([A-Za-z_][\w.]*)`)
+)
+
+// folder takes into account that all files of a folder may be run. One that by its name holds what is built is
+// what the gate is about.
+func (u *uses) folder(at place, name string) {
+	name = clean(strings.TrimPrefix(name, "./"))
+	if name == "" || strings.ContainsAny(name, "*?[ \x00.") {
+		return
+	}
+	if p := split(name + "/x"); p.inProduct() {
+		return
+	}
+	u.file(at, name+"/*", usedRun)
+}
+
 // source takes the texts of a script into account, and what one in a folder of scripts imports
 // from there.
 func (u *uses) source(text string, at place, p splitPath) {
@@ -282,6 +305,14 @@ func (u *uses) source(text string, at place, p splitPath) {
 		u.shell(q[1:len(q)-1], inText)
 	}
 	u.settings(text, at)
+	if lists.MatchString(text) && starts.MatchString(text) {
+		for _, q := range quoted.FindAllString(text, -1) {
+			u.folder(at, q[1:len(q)-1])
+		}
+	}
+	for _, m := range optionalModule.FindAllStringSubmatch(text, -1) {
+		u.file(at, strings.ReplaceAll(m[1], ".", "/")+".py", usedRun)
+	}
 	if !p.inTools() {
 		return
 	}

@@ -158,6 +158,10 @@ var requirers = []string{"node", "nodejs", "tsx", "ts-node", "mocha", "ts-mocha"
 
 var assignment = pattern.Of(`^[A-Za-z_]\w*\+?=`)
 
+// runsVariable matches shell texts that run what they have found.
+var runsVariable = pattern.Of(`(?m)(?:^|[\s;&|(])(?:\.|source|sh|bash|dash|zsh|python3?|node|perl|ruby)(?:[ \t]+-[eux]+)*[ \t]+(?:"?(?:\./)?\$\{?\w|\{\})|` +
+	`\bxargs\b[^\n;|]*\b(?:sh|bash|python3?|node|perl|ruby)[ \t]*(?:$|[;&|)'"])|\bdo[ \t]*"?(?:\./)?\$\{?\w`)
+
 // shell takes the commands of a shell text into account.
 func (u *uses) shell(text string, at place) {
 	if at.depth++; at.depth > maxShells {
@@ -165,6 +169,7 @@ func (u *uses) shell(text string, at place) {
 	}
 	home := at
 	folders := []string{at.folder} // by the depth of subshells
+	runsAny := runsVariable.MatchString(text)
 	for _, c := range readShell(text) {
 		for len(folders) <= c.depth {
 			folders = append(folders, folders[len(folders)-1])
@@ -179,6 +184,13 @@ func (u *uses) shell(text string, at place) {
 		}
 		here := at
 		here.looked = max(at.looked, c.looked)
+		if name := c.program(); name == "run-parts" || runsAny && (name == "find" || name == "ls") {
+			for _, w := range c.words {
+				if !strings.HasPrefix(w, "-") && w != name {
+					u.folder(here, w)
+				}
+			}
+		}
 		u.command(c.words, here)
 	}
 }
