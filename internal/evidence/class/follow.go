@@ -280,6 +280,30 @@ var (
 	optionalModule = pattern.Of(`(?m)^[ \t]*try:[ \t]*\r?\n\s*(?:import|from)[ \t]+([A-Za-z_][\w.]*)`)
 )
 
+// setVariable matches a line of a program that sets a variable.
+var setVariable = pattern.Of(`^\s*(?:(?:const|let|var|my)\s+)?\$?([A-Za-z_]\w*)\s*=`)
+
+// listedFolders returns the texts in a program that stand where it lists a folder, or in a variable that stands
+// there.
+func listedFolders(text string) []string {
+	var listing strings.Builder
+	for line := range strings.Lines(text) {
+		if lists.MatchString(line) {
+			listing.WriteString(line)
+		}
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		if m := setVariable.FindStringSubmatch(line); !lists.MatchString(line) && (m == nil || !strings.Contains(listing.String(), m[1])) {
+			continue
+		}
+		for _, q := range quoted.FindAllString(line, -1) {
+			out = append(out, q[1:len(q)-1])
+		}
+	}
+	return out
+}
+
 // folder takes into account that all files of a folder may be run. One that by its name holds what is built is
 // what the gate is about.
 func (u *uses) folder(at place, name string) {
@@ -305,9 +329,9 @@ func (u *uses) source(text string, at place, p splitPath) {
 		u.shell(q[1:len(q)-1], inText)
 	}
 	u.settings(text, at)
-	if lists.MatchString(text) && starts.MatchString(text) {
-		for _, q := range quoted.FindAllString(text, -1) {
-			u.folder(at, q[1:len(q)-1])
+	if starts.MatchString(text) {
+		for _, q := range listedFolders(text) {
+			u.folder(at, q)
 		}
 	}
 	for _, m := range optionalModule.FindAllStringSubmatch(text, -1) {

@@ -227,9 +227,11 @@ func (u *uses) command(words []string, at place) {
 		case state == atProgram && slices.Contains(interpreters, name):
 			state, program = atScript, name
 		case state == atProgram && !u.program(at, name, rest) && looksLikeFile(w) || state == atScript:
-			u.looksAt(at, w)
-			own = true
-			u.operand(at, w, !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh", program)
+			run := !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh"
+			if own = true; run && !(at.text && isData(w)) {
+				u.looksAt(at, w)
+			}
+			u.operand(at, w, run, program)
 			if state == atProgram {
 				program = name
 			}
@@ -241,7 +243,7 @@ func (u *uses) command(words []string, at place) {
 			}
 		case slices.Contains(readers, program):
 		default:
-			if at.looked == lookedClosely && !own && !slices.Contains(comparers, program) {
+			if at.looked == lookedClosely && !own && !slices.Contains(comparers, program) && !slices.Contains(closers, program) {
 				u.mayLookAt(at, w)
 			}
 			u.operand(at, w, strings.HasPrefix(w, "./") || path.Ext(w) == ".sh" || program == "bun", program)
@@ -405,6 +407,9 @@ func looksLikeFile(w string) bool {
 	ext := path.Ext(w)
 	return strings.Contains(w, "/") || len(ext) > 1 && len(ext) <= 12 && !isNumber(ext[1:]) || strings.HasPrefix(w, ".") && len(w) > 2
 }
+
+// isData reports whether a file's name has an extension that sources do not have.
+func isData(w string) bool { return path.Ext(w) != "" && !compiled().isSource(split(w)) }
 
 // isNumber reports whether a word is a number, with or without a unit of time.
 func isNumber(w string) bool {

@@ -225,18 +225,24 @@ func (r *shellReader) read(text string, depth int) {
 // keywords are words of the shell before a command.
 var keywords = []string{"if", "then", "else", "elif", "while", "until", "do", "!", "{", "time"}
 
+// openers are the words of the shell that begin a group.
+var openers = []string{"for", "while", "until", "if", "case", "select", "{"}
+
+// closers are the words of the shell that end a group.
+var closers = []string{"done", "fi", "esac", "}"}
+
 // grouped takes the words of the shell into account that a command begins with, and returns where the group
 // begins that it ends; -1 = it ends none.
 func (r *shellReader) grouped(groups *[]span, function *string, at int) int {
 	for i, w := range r.all[at].words {
-		switch w {
-		case "for", "while", "until", "if", "case", "select", "{":
+		switch {
+		case slices.Contains(openers, w):
 			s := span{from: at}
 			if w == "{" && i == 0 {
 				s.name, *function = *function, ""
 			}
 			*groups = append(*groups, s)
-		case "done", "fi", "esac", "}":
+		case slices.Contains(closers, w):
 			n := len(*groups) - 1
 			if n < 0 {
 				return -1
@@ -247,10 +253,8 @@ func (r *shellReader) grouped(groups *[]span, function *string, at int) int {
 				r.funcs[s.name] = [2]int{s.from, at}
 			}
 			return s.from
-		default:
-			if !slices.Contains(keywords, w) {
-				return -1
-			}
+		case !slices.Contains(keywords, w):
+			return -1
 		}
 	}
 	return -1

@@ -22,7 +22,7 @@ const (
 	// each of the four languages, minClasses how many classes they have.
 	minEntries = 60
 	minPerLang = 12
-	minShell   = 1 // of programs and gates in shell alone, of which none is held out
+	minShell   = 8 // of programs and gates in shell alone, of which none is held out
 	minClasses = 20
 	// minHeldOut is how many entries of a side are held out at least, and minHidden how many
 	// classes have no other entry.
