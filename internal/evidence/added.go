@@ -21,7 +21,7 @@ func (s *Survey) findAdded() {
 		return
 	}
 	texts, direct := s.gateTexts(), class.New(nil, commands(s.c))
-	programs := programsIn(texts)
+	programs, asked := programsIn(texts), programsIn(commands(s.c))
 	var data []string
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
@@ -38,7 +38,8 @@ func (s *Survey) findAdded() {
 				as.firm, as.why = true, fmt.Sprintf("make finds it beside or before %s", other)
 			}
 		case path.Base(path.Dir(f.Path)) == ".bin", ext == "" && (programs[name] || slices.Contains(tools, name)):
-			as.gate, as.firm, as.why = true, true, "it is called like a program that gates run"
+			as.gate, as.why = true, "it is called like a program that gates run"
+			as.firm, as.direct = !programs[name] || slices.Contains(tools, name), asked[name]
 		case moduleLanguage(f.Path) == "python" && s.shadows(f.Path):
 			as.firm, as.why = true, fmt.Sprintf("it is found in place of the module %s that is installed", moduleName(f.Path))
 		case f.Path == "__init__.py":
@@ -224,28 +225,45 @@ func (s *Survey) addedFiles() []string {
 // leftOut returns those of the added files that a gate says it misses where they are left out.
 func (s *Survey) leftOut(output string) []string {
 	var out []string
-	for _, p := range s.addedFiles() {
-		if s.missesIt(output, p) {
-			out = append(out, p)
+	for _, l := range s.leftNames() {
+		for line := range strings.Lines(output) {
+			if trouble.MatchString(line) && !asserting.MatchString(line) && l.isIn(line) {
+				out = append(out, l.path)
+				break
+			}
 		}
 	}
 	return out
 }
 
-func (s *Survey) missesIt(output, p string) bool {
-	name, stem, dir := path.Base(p), moduleName(p), path.Dir(p)
-	unique, own := true, dir != "."
-	for _, o := range s.c.Paths() {
-		unique = unique && moduleName(o) != stem
-		own = own && path.Dir(o) != dir
+// leftName is what an added file that is left out may be called where it is missed. Names that files of the base
+// have too are empty.
+type leftName struct{ path, file, module, dir string }
+
+func (l *leftName) isIn(line string) bool {
+	return namesFile(line, l.file) || l.module != "" && namesWord(line, l.module) || l.dir != "" && strings.Contains(line, "/"+l.dir)
+}
+
+func (s *Survey) leftNames() []leftName {
+	if s.left != nil || s.c.Paths == nil {
+		return s.left
 	}
-	for line := range strings.Lines(output) {
-		if trouble.MatchString(line) && !asserting.MatchString(line) &&
-			(namesFile(line, name) || unique && namesWord(line, stem) || own && path.Ext(p) == ".go" && strings.Contains(line, "/"+dir)) {
-			return true
+	modules, folders := map[string]bool{}, map[string]bool{}
+	for _, p := range s.c.Paths() {
+		modules[moduleName(p)], folders[path.Dir(p)] = true, true
+	}
+	s.left = []leftName{}
+	for _, p := range s.addedFiles() {
+		l := leftName{path: p, file: path.Base(p)}
+		if m := moduleName(p); !modules[m] {
+			l.module = m
 		}
+		if dir := path.Dir(p); path.Ext(p) == ".go" && !folders[dir] {
+			l.dir = dir
+		}
+		s.left = append(s.left, l)
 	}
-	return false
+	return s.left
 }
 
 // steps matches what is written to have other code do something else.

@@ -78,7 +78,10 @@ func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	run.Fresh = len(s.c.Prepare) > 0 && len(s.touched(nil, pawl.ClassGateInput)) > 0
 	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
 	if s.onlyAdds() {
-		run.Reason = fmt.Sprintf("%s added: do the gates pass without?", isOrAre(changed))
+		run.Reason = fmt.Sprintf("%s was added: do the gates pass without it?", changed[0])
+		if len(changed) > 1 {
+			run.Reason = fmt.Sprintf("%s were added: do the gates pass without them?", listed(changed))
+		}
 	}
 	return run, true
 }
@@ -91,12 +94,18 @@ func (s *Survey) expecting(r *Reports) (changed, gates []string) {
 		return nil, nil
 	}
 	for _, g := range s.c.Gates {
+		if base := r.Base[g.Name]; base != nil && base.Lacks == lacksTests {
+			continue // nothing was expected
+		}
 		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
 			gates = append(gates, g.Name)
 		}
 	}
 	return changed, gates
 }
+
+// lacksTests is what a gate says that a repository lacks in which it finds no test.
+const lacksTests = "tests"
 
 // isBase reports whether the candidate with what the base expects is the base, as far as gates can see.
 func (s *Survey) isBase() bool { return !s.leavesCode() && len(s.touched(nil, pawl.ClassPolicy)) == 0 }
@@ -188,14 +197,6 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// isOrAre names a few paths as what something was done to.
-func isOrAre(paths []string) string {
-	if len(paths) == 1 {
-		return paths[0] + " was"
-	}
-	return listed(paths) + " were"
 }
 
 // listed names a few paths.

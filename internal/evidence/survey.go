@@ -62,8 +62,9 @@ type Survey struct {
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
 	standIns  []standIn
-	settled   bool // it is decided which added files stay
-	fits      *fit // once it is known
+	settled   bool       // it is decided which added files stay
+	fits      *fit       // once it is known
+	left      []leftName // nil = not known yet
 	result
 }
 
