@@ -76,14 +76,19 @@ func (s *Survey) expectedRun(r *Reports) (Run, bool) {
 	}
 	run.Files = s.withoutStandIns(s.compose(expected...))
 	run.Fresh = len(s.c.Prepare) > 0 && len(s.touched(nil, pawl.ClassGateInput)) > 0
-	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
-	if s.onlyAdds() {
-		run.Reason = fmt.Sprintf("%s was added: do the gates pass without it?", changed[0])
-		if len(changed) > 1 {
-			run.Reason = fmt.Sprintf("%s were added: do the gates pass without them?", listed(changed))
-		}
-	}
+	run.Reason = s.whyExpected(changed)
 	return run, true
+}
+
+// whyExpected says why gates are asked with what the base expects. What was added is named where nothing changed.
+func (s *Survey) whyExpected(changed []string) string {
+	switch named := s.touched(hadIt, expected...); {
+	case len(named) > 0:
+		return fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(named))
+	case len(changed) == 1:
+		return changed[0] + " was added: do the gates pass without it?"
+	}
+	return listed(changed) + " were added: do the gates pass without them?"
 }
 
 // expecting returns what changed of what the base expects, and the gates whose verdict may depend on it.
