@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -27,7 +28,7 @@ func (s *Survey) readNamed() {
 	var data, unclassed []string
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if !hadIt(f) || class.IsSource(f.Path) || !s.has(f.Path, pawl.ClassCode, pawl.ClassDocs, pawl.ClassSupport) || len(data) == maxNamed {
+		if !hadIt(f) || isProgram(f.Path, f.Old) || !s.has(f.Path, pawl.ClassCode, pawl.ClassDocs, pawl.ClassSupport) || len(data) == maxNamed {
 			continue
 		}
 		data = append(data, f.Path)
@@ -46,19 +47,9 @@ func (s *Survey) readNamed() {
 		}
 	}
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
-	inTests := s.search(unclassed, s.holdsTests, func(p string, text []byte) []byte {
-		if _, tests, ok := splitRust(p, text); ok && s.classes.Of(p) == pawl.ClassCode {
-			return tests
-		}
-		return text
-	})
+	inTests := s.search(unclassed, s.holdsTests, testsOf(s))
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return !inTests[p] })
-	inCode := s.search(unclassed, func(p string) bool { return class.IsSource(p) && s.classes.Of(p) == pawl.ClassCode }, func(p string, text []byte) []byte {
-		if code, _, ok := splitRust(p, text); ok {
-			return code
-		}
-		return text
-	})
+	inCode := s.search(unclassed, s.isCode, codeOf)
 	for _, p := range unclassed {
 		if !inCode[p] {
 			s.parts[p] = []pawl.PathClass{pawl.ClassSupport}
@@ -66,11 +57,40 @@ func (s *Survey) readNamed() {
 	}
 }
 
+// isProgram reports whether a file is a source or can be run.
+func isProgram(p string, f pawl.FileState) bool {
+	return class.IsSource(p) || f.Kind == pawl.FileExecutable || bytes.HasPrefix(f.Data, []byte("#!"))
+}
+
+// isCode reports whether a file is source code and no test.
+func (s *Survey) isCode(p string) bool { return class.IsSource(p) && s.classes.Of(p) == pawl.ClassCode }
+
+// testsOf returns what of a file is tests. Rust has them beside the code.
+func testsOf(s *Survey) func(string, []byte) []byte {
+	return func(p string, text []byte) []byte {
+		if _, tests, ok := splitRust(p, text); ok && s.classes.Of(p) == pawl.ClassCode {
+			return tests
+		}
+		return text
+	}
+}
+
+// codeOf returns what of a file is no test.
+func codeOf(p string, text []byte) []byte {
+	if code, _, ok := splitRust(p, text); ok {
+		return code
+	}
+	return text
+}
+
 // compares matches commands that compare a file with another one. What a gate only reads may be the work itself.
-var compares = pattern.Of(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff)\b`)
+var compares = pattern.Of(`\b(?:diff|cmp|comm|sdiff|colordiff|git-diff|filecmp)\b|(?:\[|\btest\b)[^\n]*\$\((?:cat\b|<)|\bgrep[^\n|]*[ \t]-\w*f\b`)
+
+// expectedName matches the names, in lower case, of files and folders of what is expected.
+var expectedName = pattern.Of(`(?:^|[/._-])(?:expect|expected|golden|goldens|want|wanted|snapshots?|snap|baseline|approved|reference|exp|ok|ref)(?:$|[/._-])`)
 
 // inGates returns those of the paths that commands of gates name which compare files, or the scripts that these
-// run.
+// run, and those that they name and that are called what is expected.
 func (s *Survey) inGates(paths []string) []string {
 	var texts []string
 	for _, g := range s.c.Gates {
@@ -81,10 +101,18 @@ func (s *Survey) inGates(paths []string) []string {
 			texts = append(texts, string(s.c.Read(name, true)))
 		}
 	}
-	texts = slices.DeleteFunc(texts, func(text string) bool { return !compares.MatchString(text) })
 	folders := s.dataFolders(paths)
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return names(text, p, folders[p]) })
+		return !slices.ContainsFunc(texts, func(text string) bool {
+			return (compares.MatchString(text) || expectedName.MatchString(strings.ToLower(p))) && (names(text, p, folders[p]) || folders[p] != "" && entersFolder(text, folders[p]))
+		})
+	})
+}
+
+// entersFolder reports whether a text of a shell names what is in a folder.
+func entersFolder(text, name string) bool {
+	return contains(text, name, func(before, after string) bool {
+		return !endsInName(before) && (strings.HasPrefix(after, "/") || strings.HasSuffix(before, "cd ") && (after == "" || !isName(after[0])))
 	})
 }
 
@@ -177,7 +205,7 @@ func (s *Survey) findStandIns() {
 			support = append(support, f.Path)
 		case s.has(f.Path, pawl.ClassCode):
 			if other := s.namesake(f.Path); other != "" {
-				s.standIns = append(s.standIns, standIn{f.Path, fmt.Sprintf("it is found in place of %s", other)})
+				s.standIns = append(s.standIns, standIn{path: f.Path, why: fmt.Sprintf("it is found in place of %s", other), firm: true})
 			}
 		}
 	}
@@ -197,13 +225,18 @@ func (s *Survey) findStandIns() {
 	})
 	for _, p := range support {
 		if imported[p] {
-			s.standIns = append(s.standIns, standIn{p, fmt.Sprintf("tests that the base has too find it as module %s", moduleName(p))})
+			s.standIns = append(s.standIns, standIn{path: p, why: fmt.Sprintf("tests that the base has too find it as module %s", moduleName(p))})
 		}
 	}
 }
 
-// standIn is an added file that is found in place of something else.
-type standIn struct{ path, why string }
+// standIn is an added file that is found in place of something else, or where the base has nothing.
+type standIn struct {
+	path, why string
+	gate      bool // gates run or read it; else tests do
+	direct    bool // a gate's command names it
+	firm      bool // no gate can have missed it on the base
+}
 
 // moduleLanguage returns the language of a module that is found by its name; empty = it is none.
 func moduleLanguage(p string) string {

@@ -121,7 +121,7 @@ func TestStandIns(t *testing.T) {
 	}{
 		{"a module that tests import", "tests/rates.py", true},
 		{"a package that tests import", "tests/rates/__init__.py", true},
-		{"a helper that no test imports", "tests/factories.py", false},
+		{"a helper that no test imports", "tests/factories.py", true},
 		{"a module at the root", "shop/rates.py", true},
 		{"a compiled module", "shop/rates.cpython-312-x86_64-linux-gnu.so", true},
 		{"another module of the name", "billing/rates.py", false},

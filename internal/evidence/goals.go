@@ -287,7 +287,7 @@ func (p *picking) isChanged(t pawl.GoalTest) bool {
 
 // isTouched reports whether the candidate changed anything that its gates look at besides the code.
 func (p *picking) isTouched() bool {
-	return len(p.Survey.touched(nil, pawl.ClassTest, pawl.ClassSupport, pawl.ClassGateInput, pawl.ClassVendored)) > 0
+	return len(p.Survey.standIns)+len(p.Survey.touched(nil, pawl.ClassTest, pawl.ClassSupport, pawl.ClassGateInput, pawl.ClassVendored)) > 0
 }
 
 // isFound reports whether something was found in the candidate that is about a test.

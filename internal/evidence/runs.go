@@ -2,10 +2,12 @@ package evidence
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/evidence/class"
 )
 
 // Run is a tree that gates have to judge before everything is known.
@@ -26,6 +28,7 @@ type Reports struct {
 
 // Runs returns the trees that gates have to judge once more.
 func (s *Survey) Runs(r *Reports) []Run {
+	s.settle(r)
 	var out []Run
 	if run, ok := s.expectedRun(r); ok {
 		out = append(out, run)
@@ -36,28 +39,105 @@ func (s *Survey) Runs(r *Reports) []Run {
 	return out
 }
 
-// expectedRun returns the run of the test gates, and of all gates if their inputs changed, with what
-// the base expects over the candidate's code.
-func (s *Survey) expectedRun(r *Reports) (Run, bool) {
-	changed := s.touched(hadIt, expected...)
-	for _, in := range s.standIns {
-		changed = append(changed, in.path)
+// keepSubjects lets files of which it is not known whether they judge or are judged be code if what is compared
+// with changed too, or if else no code of the candidate would be left: the base would judge itself.
+func (s *Survey) keepSubjects() {
+	if s.leavesCode() && len(s.touched(s.isCompared, pawl.ClassGateInput, pawl.ClassSupport)) == 0 {
+		return
 	}
-	inputs := s.touched(nil, pawl.ClassGateInput)
-	if len(changed)+len(inputs) == 0 {
-		return Run{}, false
-	}
-	run := Run{On: pawl.TreeExpected, Files: s.withoutStandIns(s.compose(expected...)), Fresh: len(s.c.Prepare) > 0 && len(inputs) > 0}
-	for _, g := range s.c.Gates {
-		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
-			run.Gates = append(run.Gates, g.Name)
+	for i := range s.c.Files {
+		if f := &s.c.Files[i]; slices.Equal(s.parts[f.Path], []pawl.PathClass{pawl.ClassGateInput}) && s.classes.MayBeSubject(f.Path) {
+			s.parts[f.Path] = []pawl.PathClass{pawl.ClassCode}
 		}
 	}
-	if len(changed) == 0 {
-		changed = inputs
+}
+
+// isCompared reports whether a file is data that only the gates, or tests, read.
+func (s *Survey) isCompared(f *pawl.FileChange) bool {
+	if !hadIt(f) || isProgram(f.Path, f.Old) || class.IsMakefile(f.Path) {
+		return false
 	}
-	run.Reason = fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(changed))
-	return run, len(run.Gates) > 0
+	unnamed := s.unnamed.Of(f.Path)
+	return unnamed == pawl.ClassCode || unnamed == pawl.ClassDocs || unnamed == pawl.ClassSupport
+}
+
+// leavesCode reports whether any of the candidate's own code is left where what the base expects is put over it.
+func (s *Survey) leavesCode() bool {
+	return len(s.touched(nil, pawl.ClassCode, pawl.ClassVendored, pawl.ClassDependency)) > 0
+}
+
+// expectedRun returns the run of the test gates, and of all gates if their inputs changed, with what
+// the base expects over the candidate's code. There is none if that is the base with nothing taken from it.
+func (s *Survey) expectedRun(r *Reports) (Run, bool) {
+	changed, gates := s.expecting(r)
+	run := Run{On: pawl.TreeExpected, Gates: gates}
+	if len(gates) == 0 || s.isBase() && s.onlyAdds() && !slices.ContainsFunc(gates, func(g string) bool { return r.Base[g] == nil || r.Base[g].Partial }) {
+		return run, false
+	}
+	run.Files = s.withoutStandIns(s.compose(expected...))
+	run.Fresh = len(s.c.Prepare) > 0 && len(s.touched(nil, pawl.ClassGateInput)) > 0
+	run.Reason = s.whyExpected(changed)
+	return run, true
+}
+
+// whyExpected says why gates are asked with what the base expects. What was added is named where nothing changed.
+func (s *Survey) whyExpected(changed []string) string {
+	switch named := s.touched(hadIt, expected...); {
+	case len(named) > 0:
+		return fmt.Sprintf("%s changed: do the gates pass with the base's version too?", listed(named))
+	case len(changed) == 1:
+		return changed[0] + " was added: do the gates pass without it?"
+	}
+	return listed(changed) + " were added: do the gates pass without them?"
+}
+
+// expecting returns what changed of what the base expects, and the gates whose verdict may depend on it.
+func (s *Survey) expecting(r *Reports) (changed, gates []string) {
+	changed = append(s.touched(hadIt, expected...), s.addedFiles()...)
+	inputs := s.touched(nil, pawl.ClassGateInput)
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	for _, g := range s.c.Gates {
+		if base := r.Base[g.Name]; base != nil && base.Lacks == lacksTests {
+			continue // nothing was expected
+		}
+		if r.Own[g.Name] != nil && (g.Kind == pawl.GateTests || len(inputs) > 0) {
+			gates = append(gates, g.Name)
+		}
+	}
+	return changed, gates
+}
+
+// lacksTests is what a gate says that a repository lacks in which it finds no test.
+const lacksTests = "tests"
+
+// isBase reports whether the candidate with what the base expects is the base, as far as gates can see.
+func (s *Survey) isBase() bool { return !s.leavesCode() && len(s.touched(nil, pawl.ClassPolicy)) == 0 }
+
+// onlyAdds reports whether the candidate changed nothing of what the base expects, and may have added to it.
+func (s *Survey) onlyAdds() bool { return len(s.touched(hadIt, expected...)) == 0 }
+
+// withBase returns reports in which the base's are also those of the candidate with what the base expects, if
+// there is no difference.
+func (s *Survey) withBase(r *Reports) *Reports {
+	_, gates := s.expecting(r)
+	if !s.isBase() || !s.onlyAdds() || len(gates) == 0 || r.On[pawl.TreeExpected] != nil {
+		return r
+	}
+	out := *r
+	out.On = maps.Clone(r.On)
+	if out.On == nil {
+		out.On = map[pawl.Tree]map[string]*pawl.GateReport{}
+	}
+	there := map[string]*pawl.GateReport{}
+	for _, g := range gates {
+		if base := r.Base[g]; base != nil && !base.Partial {
+			there[g] = base
+		}
+	}
+	out.On[pawl.TreeExpected] = there
+	return &out
 }
 
 // withoutStandIns adds to how a tree is made that it has no file that is found in place of another.

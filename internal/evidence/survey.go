@@ -50,7 +50,8 @@ type Survey struct {
 	Paths []pawl.ChangedPath
 
 	c       *Candidate
-	classes *class.Classes
+	classes *class.Classes // as the base's files have it: a candidate gives no file another role
+	unnamed *class.Classes // by the names of files alone
 	parts   map[string][]pawl.PathClass
 	changes []source.Change // of tests, as their sources show them
 	docs    []source.Change // of examples in the documentation of code
@@ -61,6 +62,9 @@ type Survey struct {
 	// regrouped are changed test files that have lost tests of which nothing says that they are gone.
 	regrouped map[string]bool
 	standIns  []standIn
+	settled   bool       // it is decided which added files stay
+	fits      *fit       // once it is known
+	left      []leftName // nil = not known yet
 	result
 }
 
@@ -81,13 +85,11 @@ var expected = []pawl.PathClass{pawl.ClassTest, pawl.ClassSupport, pawl.ClassGat
 
 // Look surveys a candidate.
 func Look(c *Candidate) *Survey {
-	s := &Survey{c: c, classes: class.New(rules(c.Rules), commands(c)), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string][]string{}}
-	s.follow()
-	unnamed := class.New(rules(c.Rules), nil)
+	s := &Survey{c: c, classes: followed(c, true), unnamed: class.New(rules(c.Rules), nil), parts: map[string][]pawl.PathClass{}, tests: map[string][]string{}, kept: map[string][]string{}}
 	for _, f := range c.Files {
 		classes := s.classes
 		if !f.Old.Exists() { // that a command names it makes it no more than what the command looks for
-			classes = unnamed
+			classes = s.unnamed
 		}
 		parts := classes.Parts(f.Path, f.Old.Data, f.New.Data)
 		if len(parts) == 0 {
@@ -96,18 +98,26 @@ func Look(c *Candidate) *Survey {
 		s.parts[f.Path] = parts
 	}
 	s.readNamed()
-	for _, f := range c.Files {
-		for _, part := range s.parts[f.Path] {
-			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
-		}
-	}
+	s.keepSubjects()
 	s.findStandIns()
+	s.findAdded()
+	s.listPaths()
 	s.readTests()
 	s.policy()
 	s.secrets()
 	s.setUp()
 	s.vendored()
 	return s
+}
+
+// listPaths lists the changed paths with their classes.
+func (s *Survey) listPaths() {
+	s.Paths = nil
+	for _, f := range s.c.Files {
+		for _, part := range s.parts[f.Path] {
+			s.Paths = append(s.Paths, pawl.ChangedPath{Path: f.Path, Class: part})
+		}
+	}
 }
 
 func rules(of []pawl.PathRule) []class.Rule {
@@ -129,24 +139,29 @@ func commands(c *Candidate) []string {
 // maxFollowed bounds the files that are read because a gate input names them.
 const maxFollowed = 64
 
-// follow reads the files that gates and prepare name, and those that these name, in base and
-// candidate.
-func (s *Survey) follow() {
+// followed returns classes that have read the files that gates and prepare name, and those that these name, as
+// the base has them or, too, as the candidate has them.
+func followed(c *Candidate, baseOnly bool) *class.Classes {
+	classes := class.New(rules(c.Rules), commands(c))
 	seen := map[string]bool{}
 	for more := true; more && len(seen) < maxFollowed; {
 		more = false
-		for _, name := range s.classes.Named() {
+		for _, name := range classes.Named() {
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
 			for _, ofBase := range []bool{true, false} {
-				if data := s.c.Read(name, ofBase); data != nil {
-					more = s.classes.Follow(name, data) || more
+				if baseOnly && !ofBase {
+					break
+				}
+				if data := c.Read(name, ofBase); data != nil {
+					more = classes.Follow(name, data) || more
 				}
 			}
 		}
 	}
+	return classes
 }
 
 // Counts counts the changed paths by their classes.
@@ -391,10 +406,11 @@ func (s *Survey) heldByBase(name, value string) bool {
 }
 
 func (s *Survey) setUp() {
+	classes := followed(s.c, false)
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		now, is := s.classes.SetUp(f.Path, f.New.Data)
-		before, _ := s.classes.SetUp(f.Path, f.Old.Data)
+		now, is := classes.SetUp(f.Path, f.New.Data)
+		before, _ := classes.SetUp(f.Path, f.Old.Data)
 		if f.New.Data == nil || !is || now == before {
 			continue
 		}

@@ -19,6 +19,8 @@ import (
 // Weigh returns what is found in a candidate, with what gates say of other trees, and how many tests that it
 // added or changed fail, or do not build, on the base's code.
 func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string, added int) {
+	s.settle(r)
+	r = s.withBase(r)
 	w := &weighing{Survey: s, r: r, lost: map[string]bool{}}
 	w.found, w.remarks = slices.Clone(s.found), slices.Clone(s.remarks)
 	for _, g := range s.c.Gates {
@@ -43,12 +45,12 @@ type weighing struct {
 	r      *Reports
 	lost   map[string]bool // local names of tests that are gone or skipped
 	static bool            // a gate's tests cannot be compared by running them
-	named  bool            // a gate names the tests that it ran
+	named  bool            // a gate names the tests that it ran, on the base too
 }
 
 // inventory compares which tests ran.
 func (w *weighing) inventory(gate string, own *pawl.GateReport) {
-	w.named = w.named || len(own.Tests) > 0
+	w.named = w.named || len(own.Tests) > 0 && w.r.Base[gate] != nil
 	if w.r.Base[gate] == nil {
 		w.remark("gate %s did not judge the base, so it is not known which tests are gone", gate)
 	}
@@ -387,10 +389,15 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		return
 	case there.Partial:
 		w.static = true
-		w.remark("gate %s gave no verdict with the base's expectations: %s", g.Name, there.Reason)
+		if !w.unended(g, there) {
+			w.remark("gate %s gave no verdict with the base's expectations: %s", g.Name, there.Reason)
+		}
 		return
 	}
-	w.compareInputs(g, own, there)
+	known := w.compareInputs(g, own, there)
+	if judges := w.touched(hadIt, pawl.ClassGateInput); there.Verdict == pawl.VerdictPass && len(judges) > 0 && !w.leavesCode() {
+		w.remark("gate %s was not judged with the base's %s: no code of the candidate is left there", g.Name, listed(judges))
+	}
 	if g.Kind != pawl.GateTests || there.Verdict == pawl.VerdictPass {
 		return
 	}
@@ -403,13 +410,19 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	if len(bad) == 0 && there.Failed > own.Failed && w.unnamed(g.Name, there, own.Failed) {
 		return
 	}
+	if len(bad)+len(red) == 0 && there.Passed+there.Failed == 0 && own.Verdict == pawl.VerdictPass && !w.excused(there.Output) {
+		text := fmt.Sprintf("gate %s fails: %s", g.Name, there.Reason)
+		if w.blame(pawl.FindExpectation, "with the base's file "+text, w.silent()...) || known != nil || w.blame(pawl.FindExpectation, "without it "+text, w.suspects("")...) {
+			return // it shows no more than that it fails
+		}
+	}
 	if len(bad) == 0 || slices.ContainsFunc(bad, report.IsWhole) {
 		w.static = true
 		w.remark("gate %s cannot be run with the base's expectations, so the sources of its tests are compared: %s", g.Name, there.Reason)
 	}
 	other := map[string]bool{} // files whose tests are written for other code
 	for _, name := range bad {
-		if misfits(there, name) {
+		if w.misfits(there, name) {
 			w.static = true
 			for _, p := range w.expectedIn(name) {
 				other[p] = true
@@ -417,19 +430,21 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 		}
 	}
 	for _, name := range bad {
-		files := w.expectedIn(name)
-		switch {
-		case report.IsWhole(name), w.lost[local(name)]:
+		files, output := w.expectedIn(name), outputOf(there, name)
+		switch left := w.leftOut(output); {
+		case w.lost[local(name)], len(w.files(name)) == 0 && w.isNewCase(g.Name, name):
+		case len(left) > 0:
+			w.without(name, left)
+		case report.IsWhole(name):
+			if w.onlyAdds() && !w.excused(output) {
+				w.without(name, w.suspects(name))
+			}
 		case len(w.parts[name]) > 0: // a whole file, of which no test ran
 			w.static = true
-		case misfits(there, name), len(files) > 0 && other[files[0]]: // its source is compared
+		case w.misfits(there, name), len(files) > 0 && other[files[0]]: // its source is compared
 		case len(files) == 0:
-			if len(w.standIns) == 0 {
+			if !slices.Contains(known, name) && !w.without(name, w.suspects(name)) {
 				w.remark("test %s fails with the base's expectations, and nothing that it is known to use changed: it may be flaky", name)
-			}
-			for _, in := range w.standIns {
-				w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: in.path, Tests: []string{name},
-					Text: "without it the candidate fails: " + in.why, Detail: w.diffOf(in.path)})
 			}
 		default:
 			for _, p := range files {
@@ -438,6 +453,72 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 			}
 		}
 	}
+}
+
+// outputOf returns what a gate printed about a test, or all that it printed if the tests did not run.
+func outputOf(r *pawl.GateReport, name string) string {
+	i := slices.IndexFunc(r.Tests, func(t pawl.TestResult) bool { return t.Name == name })
+	switch {
+	case i >= 0 && r.Tests[i].Output != "":
+		return r.Tests[i].Output
+	case report.IsWhole(name):
+		return r.Output
+	}
+	return ""
+}
+
+// isNewCase reports whether a test that fails with the base's expectations is none of the base's, which all
+// passed: the code makes the cases of some tests.
+func (w *weighing) isNewCase(gate, name string) bool {
+	base := w.r.Base[gate]
+	return base != nil && !report.IsWhole(name) && base.Verdict == pawl.VerdictPass && len(base.Tests) > 0 &&
+		!slices.ContainsFunc(base.Tests, func(t pawl.TestResult) bool { return t.Name == name })
+}
+
+// without raises that a test of the base fails without added files, and reports whether there are any.
+func (w *weighing) without(test string, files []string) bool {
+	for _, p := range files {
+		text := "without it a test of the base fails"
+		if i := slices.IndexFunc(w.standIns, func(in standIn) bool { return in.path == p }); i >= 0 {
+			text = "without it the candidate fails: " + w.standIns[i].why
+		}
+		w.raise(pawl.Finding{Kind: pawl.FindExpectation, Path: p, Tests: []string{test}, Text: text, Detail: w.diffOf(p)})
+	}
+	return len(files) > 0
+}
+
+// unended raises that a gate does not end with the base's expectations, if that may be because of a changed file
+// whose source does not say what it expects, and reports whether it did.
+func (w *weighing) unended(g *pawl.GateSpec, there *pawl.GateReport) bool {
+	text := fmt.Sprintf("with the base's file gate %s gives no verdict: %s", g.Name, there.Reason)
+	raised := w.blame(pawl.FindGateInput, text, w.touched(nil, pawl.ClassGateInput)...)
+	if g.Kind == pawl.GateTests {
+		raised = w.blame(pawl.FindExpectation, text, w.silent()...) || raised
+		if !raised && len(w.touched(hadIt, pawl.ClassTest)) == 0 {
+			raised = w.blame(pawl.FindExpectation, fmt.Sprintf("without it gate %s gives no verdict: %s", g.Name, there.Reason), w.suspects("")...)
+		}
+	}
+	return raised
+}
+
+// silent returns the changed files of what the base expects whose source does not say it, besides gate inputs:
+// test support, or else tests in a language that is not known.
+func (w *weighing) silent() []string {
+	if files := w.touched(hadIt, pawl.ClassSupport); len(files) > 0 {
+		return files
+	}
+	return w.touched(func(f *pawl.FileChange) bool {
+		_, ok := source.Tests(source.File{Path: f.Path, Data: f.Old.Data})
+		return hadIt(f) && !ok
+	}, pawl.ClassTest)
+}
+
+// blame raises a finding for each of the files, and reports whether there are any.
+func (w *weighing) blame(kind pawl.FindingKind, text string, files ...string) bool {
+	for _, p := range files {
+		w.raise(pawl.Finding{Kind: kind, Path: p, Text: text, Detail: w.diffOf(p)})
+	}
+	return len(files) > 0
 }
 
 // unnamed raises what fails with the base's expectations where the runner only counts tests, and reports
@@ -464,10 +545,17 @@ func isInterpreted(p string) bool {
 // code: a compiler would have refused it.
 var misfit = pattern.Of(`(?m)\b(?:TypeError: .*(?:argument|positional|keyword|is not a (?:function|constructor))|AttributeError|ImportError|ModuleNotFoundError|NameError|ReferenceError|SyntaxError)\b|Cannot find module|does not provide an export|Promise \{|\[object Promise\]|<coroutine object`)
 
-// misfits reports whether a test fails because it does not fit the code.
-func misfits(r *pawl.GateReport, name string) bool {
+// misfits reports whether a test fails because it does not fit the code. Where the candidate has changed the
+// test, its source is compared too; for any other one the error has to be at what the code declares anew.
+func (w *weighing) misfits(r *pawl.GateReport, name string) bool {
 	i := slices.IndexFunc(r.Tests, func(t pawl.TestResult) bool { return t.Name == name })
-	return i >= 0 && misfit.MatchString(r.Tests[i].Output)
+	if i < 0 {
+		return false
+	}
+	if len(w.files(name)) > 0 {
+		return misfit.MatchString(r.Tests[i].Output)
+	}
+	return w.excused(r.Tests[i].Output)
 }
 
 // expectedIn returns the changed files that say what a test of the base expects.
@@ -534,11 +622,12 @@ func unbuilt(own, there *pawl.GateReport) bool {
 	return own.Passed+own.Failed > 0 && there.Passed+there.Failed == 0
 }
 
-// compareInputs looks whether changed gate inputs are why a gate says something else.
-func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) {
+// compareInputs looks whether changed gate inputs are why a gate says something else, and returns the tests of
+// which it does. They are not nil if it found that.
+func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) []string {
 	inputs := w.touched(nil, pawl.ClassGateInput)
 	if len(inputs) == 0 {
-		return
+		return nil
 	}
 	var why string
 	names := map[string]pawl.TestStatus{} // also by their local names: a test may be in another file
@@ -562,19 +651,20 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 		case changed && (ran && status != pawl.TestSkip || !w.isKept(t.Name)):
 		case !ran, status == pawl.TestSkip:
 			tests, why = append(tests, t.Name), "tests that the base's runs are not run"
-		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0:
+		case t.Status == pawl.TestFail && status == pawl.TestPass && len(w.touched(hadIt, pawl.ClassSupport)) == 0 && !w.excused(t.Output):
 			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
 		}
 	}
-	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) {
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) && !w.excused(there.Output) {
 		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
 	}
 	if why == "" {
-		return
+		return nil
 	}
 	for _, p := range inputs {
 		w.raise(pawl.Finding{Kind: pawl.FindGateInput, Path: p, Tests: tests, Text: why, Detail: w.diffOf(p)})
 	}
+	return append([]string{}, tests...)
 }
 
 // sources adds what the sources of tests show and a run cannot.

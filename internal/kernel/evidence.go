@@ -417,8 +417,9 @@ func (d *draft) raise(ref pawl.LoopRef, b *pawl.Examined) *pawl.Examined {
 const maxFindingTests = 8
 
 // judgeBaseAgain has the gates that were cut short on the base judge it once more, with twice the
-// time, and reports whether all have. Nothing can be complete that cannot be compared: the run ends if
-// a base stays without a verdict.
+// time, and reports whether all have. A base that takes longer than that is not known: what the goal asks
+// for may be that it ends. Changes of what its gates look at are found without it. The run ends if a program
+// is missing that was there.
 func (d *draft) judgeBaseAgain(l *Loop) bool {
 	if l.Parent != 0 {
 		return true
@@ -429,12 +430,11 @@ func (d *draft) judgeBaseAgain(l *Loop) bool {
 			continue
 		}
 		g := &d.s.Settings.Gates[i]
+		if b.again && b.missing == "" {
+			continue
+		}
 		if b.again {
-			mend := "raise timeout_ms of gate " + g.Name
-			if b.missing != "" {
-				mend = "install " + b.missing
-			}
-			d.stop(pawl.OutcomeBlocked, brief.Cut(fmt.Sprintf("gate %s could not judge the base, so nothing can be compared with it: %s and resume the run", g.Name, mend), maxStop))
+			d.stop(pawl.OutcomeBlocked, brief.Cut(fmt.Sprintf("gate %s could not judge the base, so nothing can be compared with it: install %s and resume the run", g.Name, b.missing), maxStop))
 			return false
 		}
 		d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.Base, OnBase: true})

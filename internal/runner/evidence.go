@@ -136,6 +136,10 @@ func gateReports(ctx context.Context, job driver.Job, do *pawl.Examine) (*eviden
 		if out.On[e.On] == nil {
 			out.On[e.On] = map[string]*pawl.GateReport{}
 		}
+		if e.Report.IsZero() {
+			out.On[e.On][e.Gate] = &pawl.GateReport{Verdict: pawl.VerdictFail, Partial: true, Reason: "it gave no verdict"}
+			continue
+		}
 		if err := get(out.On[e.On], e.Gate, e.Report); err != nil {
 			return nil, err
 		}

@@ -40,6 +40,12 @@ func (c *Classes) Follow(name string, data []byte) (more bool) {
 	u := &c.uses
 	u.changed = false
 	text := string(data[:min(len(data), maxFollowed)])
+	if u.files[name] == usedRun && !u.judges[name] {
+		u.judges[name] = judging.MatchString(text)
+		if u.isSubject(name) {
+			return false // it runs nothing for the gates
+		}
+	}
 	p := split(name)
 	at := place{folder: strings.TrimSuffix(path.Dir(name), "/"), script: true}
 	if at.folder == "." {
@@ -109,6 +115,7 @@ func (u *uses) manifest(data []byte, at place) {
 			}
 			done[name] = true
 			u.add(u.scripts, name)
+			at.looked = u.part(scriptPart, name)
 			var lines []string
 			var line string
 			if json.Unmarshal(scripts[name], &line) == nil {
@@ -177,7 +184,9 @@ func (u *uses) makefile(text string, at place) {
 		}
 		if m := makeInclude.FindStringSubmatch(line); m != nil {
 			for _, f := range strings.Fields(expandMake(m[1], variables)) {
-				u.file(at, clean(f), usedMakefile)
+				if f = strings.TrimRight(f, ")"); !strings.HasPrefix(f, "$(") {
+					u.file(at, clean(f), usedMakefile)
+				}
 			}
 		} else if m := makeVariable.FindStringSubmatch(line); m != nil {
 			variables[m[1]] = m[2]
@@ -211,8 +220,10 @@ func (u *uses) makefile(text string, at place) {
 			return
 		}
 		done[name] = true
+		here := at
+		here.looked = u.part(targetPart, name)
 		for _, line := range t.recipe {
-			u.shell(expandMake(line, variables), at)
+			u.shell(expandMake(line, variables), here)
 		}
 		for _, need := range strings.Fields(expandMake(strings.Join(t.needs, " "), variables)) {
 			if targets[need] != nil {
@@ -261,15 +272,71 @@ var (
 	pyImported = pattern.Of(`(?m)^\s*(?:from\s+\.*([\w.]*)\s+import\s+(\w+)|import\s+([\w.]+))`)
 )
 
+var (
+	// lists matches what programs call that list a folder, starts what they call that run what is in it.
+	lists  = pattern.Of(`\b(?:i?glob|listdir|iterdir|scandir|walk|readdir\w*|Dir)\b`)
+	starts = pattern.Of(`\b(?:run_path|import_module|spec_from_file_location|exec\w*|subprocess|spawn\w*|fork|require|load|system)\b`)
+	// optionalModule matches the import of a module of Python that need not be there.
+	optionalModule = pattern.Of(`(?m)^[ \t]*try:[ \t]*\r?\n\s*(?:import|from)[ \t]+([A-Za-z_][\w.]*)`)
+)
+
+// setVariable matches a line of a program that sets a variable.
+var setVariable = pattern.Of(`^\s*(?:(?:const|let|var|my)\s+)?\$?([A-Za-z_]\w*)\s*=`)
+
+// listedFolders returns the texts in a program that stand where it lists a folder, or in a variable that stands
+// there.
+func listedFolders(text string) []string {
+	var listing strings.Builder
+	for line := range strings.Lines(text) {
+		if lists.MatchString(line) {
+			listing.WriteString(line)
+		}
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		if m := setVariable.FindStringSubmatch(line); !lists.MatchString(line) && (m == nil || !strings.Contains(listing.String(), m[1])) {
+			continue
+		}
+		for _, q := range quoted.FindAllString(line, -1) {
+			out = append(out, q[1:len(q)-1])
+		}
+	}
+	return out
+}
+
+// folder takes into account that all files of a folder may be run. One that by its name holds what is built is
+// what the gate is about.
+func (u *uses) folder(at place, name string) {
+	name = clean(strings.TrimPrefix(name, "./"))
+	if name == "" || strings.ContainsAny(name, "*?[ \x00.") {
+		return
+	}
+	if p := split(name + "/x"); p.inProduct() {
+		return
+	}
+	u.file(at, name+"/*", usedRun)
+}
+
 // source takes the texts of a script into account, and what one in a folder of scripts imports
 // from there.
 func (u *uses) source(text string, at place, p splitPath) {
 	inText := at
 	inText.text = true
+	if capturing.MatchString(text) {
+		inText.looked = looked
+	}
 	for _, q := range quoted.FindAllString(text, -1) {
 		u.shell(q[1:len(q)-1], inText)
 	}
 	u.settings(text, at)
+	if starts.MatchString(text) {
+		for _, q := range listedFolders(text) {
+			u.folder(at, q)
+		}
+	}
+	for _, m := range optionalModule.FindAllStringSubmatch(text, -1) {
+		u.file(at, strings.ReplaceAll(m[1], ".", "/")+".py", usedRun)
+	}
 	if !p.inTools() {
 		return
 	}

@@ -35,6 +35,7 @@ type uses struct {
 	globs   []string
 	scripts map[string]bool // of package.json and composer.json; may be patterns
 	targets map[string]bool // of makefiles; "" is the first one
+	subjects
 	changed bool
 }
 
@@ -44,15 +45,18 @@ type place struct {
 	script bool   // it is in a script, whose names may also be relative to the root
 	text   bool   // it is a text in a program, which may be no command
 	depth  int    // of shell lines within shell lines
+	looked look   // how it is looked at what all commands there print
 }
 
 func newUses() uses {
-	return uses{files: map[string]use{}, scripts: map[string]bool{}, targets: map[string]bool{}}
+	return uses{files: map[string]use{}, scripts: map[string]bool{}, targets: map[string]bool{}, subjects: newSubjects()}
 }
 
 func (u *uses) of(name string) use {
-	if use, ok := u.files[name]; ok {
+	if use, ok := u.files[name]; ok && !(use == usedRun && u.isSubject(name)) {
 		return use
+	} else if ok {
+		return unused
 	}
 	if slices.ContainsFunc(u.globs, func(g string) bool { return doublestar.MatchUnvalidated(g, name) }) {
 		return usedRun
@@ -154,20 +158,40 @@ var requirers = []string{"node", "nodejs", "tsx", "ts-node", "mocha", "ts-mocha"
 
 var assignment = pattern.Of(`^[A-Za-z_]\w*\+?=`)
 
+// runsVariable matches shell texts that run what they have found.
+var runsVariable = pattern.Of(`(?m)(?:^|[\s;&|(])(?:\.|source|sh|bash|dash|zsh|python3?|node|perl|ruby)(?:[ \t]+-[eux]+)*[ \t]+(?:"?(?:\./)?\$\{?\w|\{\})|` +
+	`\bxargs\b[^\n;|]*\b(?:sh|bash|python3?|node|perl|ruby)[ \t]*(?:$|[;&|)'"])|\bdo[ \t]*"?(?:\./)?\$\{?\w`)
+
 // shell takes the commands of a shell text into account.
 func (u *uses) shell(text string, at place) {
 	if at.depth++; at.depth > maxShells {
 		return
 	}
 	home := at
-	for _, words := range shellCommands(text, 0) {
-		if len(words) >= 2 && words[0] == "cd" {
+	folders := []string{at.folder} // by the depth of subshells
+	runsAny := runsVariable.MatchString(text)
+	for _, c := range readShell(text) {
+		for len(folders) <= c.depth {
+			folders = append(folders, folders[len(folders)-1])
+		}
+		folders = folders[:c.depth+1]
+		at.folder = folders[c.depth]
+		if words := c.words; len(words) >= 2 && words[0] == "cd" {
 			if folder := path.Join(home.folder, clean(words[1])); !strings.HasPrefix(folder, "..") {
-				at.folder = folder
+				folders[c.depth] = folder
 			}
 			continue
 		}
-		u.command(words, at)
+		here := at
+		here.looked = max(at.looked, c.looked)
+		if name := c.program(); name == "run-parts" || runsAny && (name == "find" || name == "ls") {
+			for _, w := range c.words {
+				if !strings.HasPrefix(w, "-") && w != name {
+					u.folder(here, w)
+				}
+			}
+		}
+		u.command(c.words, here)
 	}
 }
 
@@ -178,12 +202,14 @@ func (u *uses) command(words []string, at place) {
 		atScript         // the next word is a file for an interpreter
 		atOperand
 	)
-	state, program := atProgram, ""
+	state, program, own := atProgram, "", false // own: the program is a file of the tree
 	for i := 0; i < len(words); i++ {
 		w, rest := words[i], words[i+1:]
 		switch name := path.Base(w); {
 		case w == ">" || w == ">>": // what a command writes
 			i++
+		case state == atScript && slices.Contains(onlyParses[program], w):
+			at.looked = lookedClosely
 		case strings.HasPrefix(w, "-") && w != "-":
 			var taken int
 			if taken = u.option(at, w, rest, program); taken < 0 { // a module is run
@@ -201,7 +227,11 @@ func (u *uses) command(words []string, at place) {
 		case state == atProgram && slices.Contains(interpreters, name):
 			state, program = atScript, name
 		case state == atProgram && !u.program(at, name, rest) && looksLikeFile(w) || state == atScript:
-			u.operand(at, w, !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh", program)
+			run := !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh"
+			if own = true; run && !(at.text && isData(w)) {
+				u.looksAt(at, w)
+			}
+			u.operand(at, w, run, program)
 			if state == atProgram {
 				program = name
 			}
@@ -213,6 +243,9 @@ func (u *uses) command(words []string, at place) {
 			}
 		case slices.Contains(readers, program):
 		default:
+			if at.looked == lookedClosely && !own && !slices.Contains(comparers, program) && !slices.Contains(closers, program) {
+				u.mayLookAt(at, w)
+			}
 			u.operand(at, w, strings.HasPrefix(w, "./") || path.Ext(w) == ".sh" || program == "bun", program)
 		}
 	}
@@ -242,6 +275,7 @@ func (u *uses) program(at place, name string, args []string) bool {
 			}
 			if w != "" && !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, " /\x00") {
 				u.add(u.scripts, w)
+				u.looksAtPart(at, scriptPart+w)
 			}
 		}
 		u.file(at, map[bool]string{true: "composer.json", false: "package.json"}[name == "composer"], usedRun)
@@ -252,6 +286,11 @@ func (u *uses) program(at place, name string, args []string) bool {
 
 // makefiles are read by make without -f.
 var makefiles = []string{"Makefile", "makefile", "GNUmakefile"}
+
+// IsMakefile reports whether make reads a file, by its name.
+func IsMakefile(name string) bool {
+	return slices.Contains(makefiles, path.Base(name)) || path.Ext(name) == ".mk"
+}
 
 // make takes the arguments of make into account.
 func (u *uses) make(at place, args []string) {
@@ -270,6 +309,7 @@ func (u *uses) make(at place, args []string) {
 		default:
 			targets++
 			u.add(u.targets, w)
+			u.looksAtPart(at, targetPart+w)
 		}
 	}
 	if targets == 0 {
@@ -322,6 +362,9 @@ func (u *uses) module(at place, name string) {
 }
 
 func (u *uses) goRun(at place, dir string) {
+	if at.looked != notLooked {
+		return // the program is what is looked at
+	}
 	if p := split(path.Join(at.folder, clean(dir), "main.go")); !p.inProduct() && len(p.folders) > 0 {
 		u.file(at, path.Join(clean(dir), "*.go"), usedRun)
 	}
@@ -365,6 +408,9 @@ func looksLikeFile(w string) bool {
 	return strings.Contains(w, "/") || len(ext) > 1 && len(ext) <= 12 && !isNumber(ext[1:]) || strings.HasPrefix(w, ".") && len(w) > 2
 }
 
+// isData reports whether a file's name has an extension that sources do not have.
+func isData(w string) bool { return path.Ext(w) != "" && !compiled().isSource(split(w)) }
+
 // isNumber reports whether a word is a number, with or without a unit of time.
 func isNumber(w string) bool {
 	return w != "" && w[0] >= '0' && w[0] <= '9' && strings.Trim(strings.TrimRight(w, "smhd"), "0123456789.") == ""
@@ -394,119 +440,4 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// shellCommands returns the simple commands of a shell text as words without quotes. NUL stands
-// for an expansion; the commands of $(…) and `…` come as commands of their own. A text that is no
-// shell's gives words too.
-func shellCommands(text string, depth int) [][]string {
-	if depth > maxShells {
-		return nil
-	}
-	var all [][]string
-	var words []string
-	var word strings.Builder
-	inWord := false
-	endWord := func() {
-		if inWord {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		inWord = false
-	}
-	endCommand := func() {
-		endWord()
-		if len(words) > 0 {
-			all = append(all, words)
-		}
-		words = nil
-	}
-	var quote byte
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '\\' && quote != '\'' && i+1 < len(text):
-			i++
-			if text[i] != '\n' {
-				inWord = true
-				word.WriteByte(text[i])
-			}
-		case c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, inWord = c, true
-		case quote != '\'' && (c == '$' || c == '`'):
-			inner, length := expansion(text[i:])
-			all = append(all, shellCommands(inner, depth+1)...)
-			word.WriteByte(0)
-			inWord = true
-			i += length - 1
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '#' && !inWord:
-			for i+1 < len(text) && text[i+1] != '\n' {
-				i++
-			}
-		case c == ' ' || c == '\t' || c == '\r':
-			endWord()
-		case c == '\n' || c == ';' || c == '|' || c == '&' || c == '(' || c == ')':
-			endCommand()
-		case c == '<':
-			endWord()
-		case c == '>':
-			if strings.Trim(word.String(), "0123456789") == "" {
-				word.Reset()
-				inWord = false
-			}
-			endWord()
-			words = append(words, ">")
-			for i+1 < len(text) && (text[i+1] == '>' || text[i+1] == '&' || text[i+1] == '|') {
-				i++
-			}
-		default:
-			inWord = true
-			word.WriteByte(c)
-		}
-	}
-	endCommand()
-	return all
-}
-
-// expansion returns the commands in the expansion that a text begins with, and its length.
-func expansion(text string) (inner string, length int) {
-	closing := byte(')')
-	switch {
-	case text[0] == '`':
-		if end := strings.IndexByte(text[1:min(len(text), maxExpansion)], '`'); end >= 0 {
-			return text[1 : 1+end], end + 2
-		}
-		return "", 1
-	case len(text) > 1 && text[1] == '(':
-	case len(text) > 1 && text[1] == '{':
-		closing = '}'
-	default:
-		length = 1
-		for length < len(text) && (text[length] == '_' || text[length]|0x20 >= 'a' && text[length]|0x20 <= 'z' || text[length] >= '0' && text[length] <= '9') {
-			length++
-		}
-		if length == 1 && len(text) > 1 && strings.IndexByte("@*#?$!-", text[1]) >= 0 {
-			length = 2
-		}
-		return "", length
-	}
-	depth := 0
-	for i := 1; i < min(len(text), maxExpansion); i++ {
-		switch text[i] {
-		case text[1]:
-			depth++
-		case closing:
-			if depth--; depth == 0 {
-				if closing == ')' {
-					return text[2:i], i + 1
-				}
-				return "", i + 1
-			}
-		}
-	}
-	return "", 1
 }

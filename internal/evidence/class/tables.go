@@ -210,6 +210,7 @@ var ecosystems = []ecosystem{
 			"setup.py", // prepare runs it
 			"{sitecustomize,usercustomize}.py",
 			"*.pth",
+			"{*.egg-info,*.dist-info}/", // plugins are found there
 		},
 		dependencies: []string{
 			"pyproject.toml",

@@ -39,7 +39,7 @@ const (
 )
 
 // Langs are the languages of the entries, as the names of entries begin.
-var Langs = []string{"go", "js", "python", "rust"}
+var Langs = []string{"go", "js", "python", "rust", "shell"}
 
 // Entry is a project with a change.
 type Entry struct {
