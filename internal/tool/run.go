@@ -89,7 +89,7 @@ func commandText(r pawl.CommandResult, timeout time.Duration) string {
 	var how string
 	switch {
 	case r.TimedOut:
-		how = fmt.Sprintf("timed out: ended after %s", timeout)
+		how = fmt.Sprintf("timed out: ended after %s", pawl.Span(timeout))
 	case r.ExitCode < 0:
 		how = "ended by a signal"
 	case r.Missing:

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 		"Failure":  {pawl.CommandResult{ExitCode: 3, Output: []byte("oops\n")}, "exit code 3\n\noops\n", true},
 		"Signal":   {pawl.CommandResult{ExitCode: -1}, "ended by a signal, no output\n", true},
 		"Missing":  {pawl.CommandResult{ExitCode: 127, Missing: true, Output: []byte("sh: x\n")}, "exit code 127: the program is not installed, or not on PATH\n\nsh: x\n", true},
-		"TimedOut": {pawl.CommandResult{ExitCode: -1, TimedOut: true, Output: []byte("so far\n")}, "timed out: ended after 2m0s\n\nso far\n", true},
+		"TimedOut": {pawl.CommandResult{ExitCode: -1, TimedOut: true, Output: []byte("so far\n")}, "timed out: ended after 2m\n\nso far\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := MustWorld(t, nil)
