@@ -39,8 +39,17 @@ func Explain(r pawl.Recipe) string {
 	if tree := treeOf(&r); len(tree) > 1 {
 		e.line(1, "tree: %s, at most %s active at once", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))
 	}
+	if r.Report != (pawl.ReportStyle{}) {
+		e.line(1, "%s", parts("reports headed "+r.Heading(), map[pawl.LiveReport]string{pawl.LiveIterations: "logs show the report of each iteration", pawl.LiveTasks: "logs show decision, rounds, learnings and the table of tasks"}[r.Report.Live]))
+	}
 	for i := range r.Kinds {
 		e.kind(&r.Kinds[i])
+	}
+	for i, d := range r.Deviations {
+		if i == 0 {
+			e.line(1, "otherwise than the document it follows:")
+		}
+		e.line(2, "%s", d)
 	}
 	return e.b.String()
 }
