@@ -57,6 +57,9 @@ type App struct {
 	// Folders are the folders of tasks that a project's repository has, at HEAD and on
 	// the tasks' branches. Nil finds none.
 	Folders func(ctx context.Context, p project.Project) ([]start.Folder, error)
+	// MergedInto returns the branch checked out at Dir if it has the work of a run that ended well; empty if it
+	// does not. Nil knows of none.
+	MergedInto func(ctx context.Context, r *view.Run) string
 	// Interrupts brings Ctrl-C and its like from now on, instead of ending the
 	// command's context, until stop is called. Nil brings none.
 	Interrupts func() (signals <-chan os.Signal, stop func())

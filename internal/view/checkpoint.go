@@ -162,7 +162,7 @@ func (list *CheckpointList) table(t *text, width int) {
 		}
 		tests := "-"
 		if k.Passing > 0 {
-			tests = Thousands(int64(k.Passing))
+			tests = pawl.Thousands(int64(k.Passing))
 		}
 		rows = append(rows, []string{here, fmt.Sprint(k.N), dashed(k.Label), short(k.Commit), fmt.Sprint(k.Approved), tests, fmt.Sprint(k.Event), k.marks()})
 	}

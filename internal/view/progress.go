@@ -487,7 +487,7 @@ func (p *Progress) where() []segment {
 	if r.Status != pawl.StatusRunning {
 		parts = append(parts, string(r.Status))
 	}
-	parts = append(parts, span(r.AliveAt(p.now).Truncate(time.Second)))
+	parts = append(parts, pawl.Span(r.AliveAt(p.now).Truncate(time.Second)))
 	if !r.Settings.NoCost {
 		m := r.Money()
 		money, of := m.Spent.String(), "/"
@@ -525,7 +525,7 @@ func (p *Progress) effect(f pending) []segment {
 	}
 	if do, ok := f.Do.(*pawl.Wait); ok {
 		left := f.at.Add(do.For).Sub(p.now).Truncate(time.Second)
-		text = line("waiting %s more%s%s", span(max(0, left)), accountText(do), because(do.Reason))
+		text = line("waiting %s more%s%s", pawl.Span(max(0, left)), accountText(do), because(do.Reason))
 	}
 	out := []segment{{text, 0}}
 	if said := plain.Line(lastLine(p.said.Text), 0); said != "" && p.said.Effect == f.ID {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,8 +53,11 @@ func (r *Run) context(q *Question, blobs Blobs) []string {
 			add("its last attempt%s", because(it.End.Reason))
 		}
 	}
-	if q.Kind == pawl.AskStuck {
+	switch q.Kind {
+	case pawl.AskStuck:
 		out = append(out, q.Loop.rounds(blobs)...)
+	case pawl.AskVotes:
+		out = append(out, q.Loop.votes()...)
 	}
 	l := q.Loop
 	if l != nil && l.Parent > 0 {
@@ -117,6 +121,30 @@ func (l *Loop) rounds(blobs Blobs) []string {
 	return append(made, all...)
 }
 
+// votes returns what each of several reviewers decided last, and why, a line each.
+func (l *Loop) votes() []string {
+	it := l.last()
+	if it == nil {
+		return nil
+	}
+	said := map[int]string{}
+	for _, s := range it.Sessions {
+		if s.Vote == 0 || s.End == nil {
+			continue
+		}
+		decision, reason := s.End.Facts.Get("decision"), s.End.Facts.Get("reason")
+		if s.End.Result != pawl.SessionDone || decision == "" {
+			decision, reason = "no verdict, which counts against it", s.End.Reason
+		}
+		said[s.Vote] = line("vote %d: %s%s", s.Vote, decision, because(reason))
+	}
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(said)) {
+		out = append(out, said[n])
+	}
+	return out
+}
+
 // QuestionsText returns an inbox for people: open questions of any runs, the one that
 // has waited longest first.
 func QuestionsText(all []OpenQuestion) string {
@@ -131,7 +159,7 @@ func QuestionsText(all []OpenQuestion) string {
 		if q.Task != "" {
 			task = " about task " + q.Task
 		}
-		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), span(time.Duration(q.Seconds)*time.Second))
+		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), pawl.Span(time.Duration(q.Seconds)*time.Second))
 		t.line("  %s", q.Text)
 		for i, ask := range q.Lines() {
 			t.line("  %-7s %s", map[bool]string{true: q.label()}[i == 0], ask)

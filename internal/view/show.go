@@ -438,7 +438,7 @@ func (r *Run) showLoop(t *text, l *Loop, blobs Blobs) {
 func (r *Run) showIterations(t *text, l *Loop) {
 	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "HELD", "LOST", "DECISION"}}
 	row := func(name, tier, files, quality, requirements, decision string, calls int, m pawl.Money) {
-		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(calls), Thousands(m.SpentTokens), r.money(m.Spent), r.someMoney(m.Held), r.someMoney(m.Lost), decision})
+		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(calls), pawl.Thousands(m.SpentTokens), r.money(m.Spent), r.someMoney(m.Held), r.someMoney(m.Lost), decision})
 	}
 	var other Spending
 	for _, s := range l.Before {

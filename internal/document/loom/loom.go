@@ -156,8 +156,11 @@ func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subta
 	if s.Description == "" {
 		s.Description = cmp.Or(spec.Title, plain.Line(x.Title, 0))
 	}
-	if x.Status == pawl.TaskPassed {
+	switch {
+	case x.Status == pawl.TaskPassed:
 		s.Status = "completed"
+	case x.IsStopped(): // it is pending until the run is resumed
+		s.Status = pawl.TaskPending.String()
 	}
 	if x.Loop() != nil && (x.Status == pawl.TaskPassed || x.Status == pawl.TaskFailed) {
 		s.Result = result(r, x, blobs)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -292,7 +293,7 @@ func CompletionMessage(r *view.Run, blobs view.Blobs) (string, error) {
 	t.line("| Task | Title | Status |")
 	t.line("|------|-------|--------|")
 	for _, x := range p.Tasks {
-		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x.Status))
+		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x))
 		saved += len(learnings(r, x))
 	}
 	notes(&t, "Failures", p, func(x *view.Task) string {
@@ -336,12 +337,12 @@ func notes(t *page, heading string, p *view.Plan, of func(*view.Task) string) {
 	}
 }
 
-func statusMark(s pawl.TaskStatus) string {
-	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[s]
-	if mark == "" {
+func statusMark(x *view.Task) string {
+	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[x.Status]
+	if mark == "" || x.IsStopped() {
 		mark = "-"
 	}
-	return mark + " " + s.String()
+	return mark + " " + x.State()
 }
 
 // Trace is the run as it went, task by task in the order they were begun.
@@ -419,14 +420,25 @@ func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
 	}
 }
 
-// traceIteration tells the rounds of a group with what each step left, then the
-// steps and gates after it.
+// traceIteration tells of an iteration, and of each time that a verdict sent it back to a step: the rounds of a
+// group with what each step left, then the steps and gates after it.
 func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blobs view.Blobs) {
+	var from pawl.Seq
+	for _, way := range it.Routes {
+		tracePass(t, r, l, it, way.Gates, from, way.Seq, blobs)
+		from = way.Seq
+	}
+	tracePass(t, r, l, it, it.Gates, from, math.MaxUint64, blobs)
+}
+
+// tracePass tells what came after one event and before another.
+func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*view.Gate, from, to pawl.Seq, blobs view.Blobs) {
 	rounds := 0
 	var roles, said, after []string
 	first := ""
 	for _, s := range it.Sessions {
 		switch {
+		case s.Seq < from || s.Seq > to:
 		case s.Place.Round > 0:
 			if first == "" {
 				first = s.Place.Step
@@ -454,14 +466,17 @@ func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blob
 			t.line("    - %s", text)
 		}
 	}
-	for _, g := range it.Gates {
+	for _, g := range gates {
+		if g.Seq < from || g.Seq > to {
+			continue
+		}
 		word := approval(g.Verdict)
 		if !r.IsReview(l, g) {
 			word = strings.ToUpper(string(g.Verdict))
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
 	}
-	if it.End != nil && it.End.Conflict {
+	if to == math.MaxUint64 && it.End != nil && it.End.Conflict {
 		after = append(after, "[Merge: CONFLICT]")
 	}
 	if len(after) > 0 {
@@ -568,6 +583,8 @@ func TasksFile(r *view.Run, blobs view.Blobs) (TaskFile, error) {
 		e := TaskFileEntry{x.Spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
 		if e.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed { // what it was at failed for good
 			e.Status, e.Reason = pawl.TaskFailed, plain.Line(r.Reason, 0)
+		} else if x.IsStopped() { // as whoever reads the file takes it up again
+			e.Status = pawl.TaskPending
 		}
 		f.Tasks = append(f.Tasks, e)
 	}
