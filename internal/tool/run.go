@@ -77,7 +77,7 @@ func (Run) Call(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (paw
 		return pawl.ToolResult{}, fmt.Errorf("run: %w", err)
 	}
 	return pawl.ToolResult{
-		Text:    commandText(result, timeout),
+		Text:    markedNote("command", args.Command) + commandText(result, timeout),
 		IsError: result.ExitCode != 0 || result.TimedOut,
 		Met:     result.Met,
 	}, nil

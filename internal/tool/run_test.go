@@ -55,6 +55,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// F-107: a command that held a secret runs with the mark in its place, and the model is told so, however it ends.
+func TestRunWithoutTheSecret(t *testing.T) {
+	for _, result := range []pawl.CommandResult{{Output: []byte("hi\n")}, {ExitCode: 7, Output: []byte("401\n")}, {TimedOut: true}} {
+		w := MustWorld(t, nil)
+		w.env.Room = (&scripted{result: result}).open
+		got := w.call(t, tool.Run{}, map[string]any{"command": "psql postgres://shop:[redacted:url-password]@db/shop"})
+		if !strings.HasPrefix(got.Text, "note: there was a secret in the command. A secret is never passed on, so the text [redacted:url-password] stood in its place") ||
+			!strings.HasSuffix(got.Text, string(result.Output)) {
+			t.Errorf("got %q", got.Text)
+		}
+	}
+}
+
 func TestRunAsks(t *testing.T) {
 	box := &scripted{}
 	w := MustWorld(t, nil)
