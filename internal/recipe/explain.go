@@ -345,8 +345,11 @@ func (e *explainer) children(k *pawl.LoopKind) {
 // groupText says how many children land together, and which of them.
 func groupText(c *pawl.Children) string {
 	size := fmt.Sprintf("at most %d", c.Group)
-	if c.Group == pawl.GroupAll {
+	switch at := max(1, c.Parallel); {
+	case c.Group == pawl.GroupAll:
 		size = "all that are ready"
+	case at < c.Group && c.Land != pawl.LandAll && c.Land != pawl.LandBest: // a group is as large as its places
+		size = fmt.Sprintf("at most %d, as many as are worked on at a time (%d where parallel is higher)", at, c.Group)
 	}
 	return "in groups of " + size + map[pawl.Landing]string{pawl.LandAll: " that land as a whole or not at all", pawl.LandBest: " of which the best lands"}[c.Land]
 }

@@ -138,3 +138,20 @@ func TestExplainCircle(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// F-79: groups are explained as large as they are.
+func TestExplainGroups(t *testing.T) {
+	for text, want := range map[string]string{
+		"parallel: 8, group: 12": "in groups of at most 8, as many as are worked on at a time (12 where parallel is higher), ",
+		"parallel: 8, group: 4":  "in groups of at most 4, ",
+		"parallel: 1, group: 3":  "in groups of at most 1, as many as are worked on at a time (3 where parallel is higher), ",
+	} {
+		r, err := recipe.Load("x", files("x.yaml", "extends: coherence\nkinds:\n  task:\n    children: {"+text+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := recipe.Explain(r); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q in\n%s", text, want, got)
+		}
+	}
+}

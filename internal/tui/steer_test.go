@@ -54,6 +54,11 @@ func TestPlanIsApprovedRejectedIterated(t *testing.T) {
 			}
 			d.look()
 			d.shows("Answered: " + c.choice + " by ada")
+			// F-79: what was decided does not wait any more.
+			d.shows(map[string]string{"approve": "PLAN APPROVED", "reject": "PLAN REJECTED", "iterate": "PLAN SENT BACK"}[c.choice])
+			if strings.Contains(d.screen(), "AWAITING") {
+				t.Errorf("it waits for what was decided:\n%s", d.screen())
+			}
 		})
 	}
 }

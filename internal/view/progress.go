@@ -478,7 +478,7 @@ func (p *Progress) where() []segment {
 			parts = append(parts, fmt.Sprintf("batch %d", l.Batches[n-1].N))
 		}
 		if h := l.health(); h != nil {
-			parts = append(parts, plain.Line(string(h.now()), 20))
+			parts = append(parts, plain.Line(string(r.healthNow(h)), 20))
 		}
 		if back := l.goingBack(); back != nil {
 			parts = append(parts, fmt.Sprintf("going back to %s", l.checkpointName(back.To)))

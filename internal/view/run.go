@@ -194,7 +194,7 @@ func (r *Run) Info() pawl.RunInfo {
 		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
 	}
 	if h := r.root().health(); h != nil {
-		info.Health = h.now()
+		info.Health = r.healthNow(h)
 	}
 	money := r.Money()
 	info.Money = &money

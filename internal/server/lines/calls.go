@@ -267,6 +267,13 @@ func (s *session) list(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err := params(raw, &in); err != nil {
 		return nil, err
 	}
+	if all := pawl.LoopStatuses(); in.Status != "" && !slices.Contains(all, in.Status) {
+		words := make([]string, len(all))
+		for i, status := range all {
+			words[i] = string(status)
+		}
+		return nil, fail(codeParams, "no loop has the status %.40q: it is one of %s", in.Status, strings.Join(words, ", "))
+	}
 	loops, _, err := s.state(ctx)
 	loops = slices.DeleteFunc(loops, func(r view.Record) bool {
 		return in.Status != "" && r.Status != in.Status || in.Type != "" && r.LoopType != in.Type || in.Parent != "" && r.ParentID != in.Parent

@@ -341,6 +341,8 @@ func TestApprove(t *testing.T) {
 			t.Errorf("loop.list %s: %s", params, got)
 		}
 	}
+	// F-79: a status that there is not is an error, and not a list of nothing.
+	c.refused(-32602, `no loop has the status "runing": it is one of pending, running, paused, rebasing, complete, failed, invalidated`, "loop.list", `{"status":"runing"}`)
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)
 	}
