@@ -182,6 +182,10 @@ type Settings struct {
 	Agent string `json:"agent,omitempty"`
 	// Scope are sentences that bound what may be changed.
 	Scope []string `json:"scope,omitempty"`
+	// Context is what whoever works on the goal is told besides, Metadata what is kept for other programs alone: entries
+	// NAME=VALUE, whose names differ.
+	Context  []string `json:"context,omitempty"`
+	Metadata []string `json:"metadata,omitempty"`
 	// Approval is the mode of approval when the user chose another than the
 	// recipe's: auto, manual or confidence_threshold; ApprovalThreshold is in
 	// percent, 0 = the recipe's.

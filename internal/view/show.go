@@ -255,7 +255,8 @@ func ShowJSON(r *Run, blobs Blobs) ([]byte, error) {
 }
 
 // Show returns a run on one screen.
-func Show(r *Run, blobs Blobs) string {
+// Documents are what else its recipe shows of a run, in safe lines.
+func Show(r *Run, blobs Blobs, documents ...string) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	t.line("")
@@ -344,6 +345,10 @@ func Show(r *Run, blobs Blobs) string {
 		for i := range problems {
 			t.line("  %s  %s", Clock(problems[i].Time), problems[i].text())
 		}
+	}
+	for _, doc := range documents {
+		t.line("")
+		t.WriteString(doc)
 	}
 	t.line("")
 	t.line("Next: %s", r.nextStep())

@@ -133,7 +133,7 @@ func misplaced(cmd *cobra.Command, err error) error {
 func showRun(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run, info pawl.RunInfo) error {
 	blobs := cli.Blobs(ctx, s, r.ID)
 	if !app.JSON {
-		app.Printf("%s", view.Show(r, blobs))
+		app.Printf("%s", view.Show(r, blobs, cli.ShownDocuments(r, blobs)...))
 		app.WarnInterrupted(info)
 		return nil
 	}

@@ -95,6 +95,16 @@ func New(r *view.Run, blobs view.Blobs) (Task, error) {
 		Context: map[string]string{"base": plain.Line(string(r.Start.Base), 0), "branch": branch, "head": plain.Line(string(r.Head), 0)},
 		Metadata: map[string]string{"run": plain.Line(string(r.ID), 0), "recipe": plain.Line(r.Recipe.Name, 0), "title": plain.Line(r.Start.Title, 0),
 			"outcome": plain.Line(string(r.Outcome), 0), "reason": plain.Line(r.Reason, 0)}}
+	for _, x := range []struct {
+		given []string
+		to    map[string]string
+	}{{r.Settings.Context, t.Context}, {r.Settings.Metadata, t.Metadata}} {
+		for _, kv := range x.given {
+			if name, value, ok := strings.Cut(kv, "="); ok && x.to[name] == "" {
+				x.to[plain.Line(name, 0)] = plain.Line(value, 0)
+			}
+		}
+	}
 	if len(r.Settings.Scope) > 0 {
 		t.Context["constraints"] = plain.Line(strings.Join(r.Settings.Scope, "; "), 0)
 	}

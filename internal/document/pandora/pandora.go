@@ -358,23 +358,12 @@ func Trace(r *view.Run, blobs view.Blobs) (string, error) {
 	t.line("Decision: %s", decision)
 	t.line("Tasks: %d identified", len(p.Tasks))
 	t.line("")
-	name := capital(r.Recipe.Name) + " Loop"
-	t.line("[%s Starts]", name)
+	t.line("[%s Loop Starts]", capital(r.Recipe.Name))
 	for i, l := range begun(r) {
 		t.line("")
 		traceLoop(&t, r, i+1, l, blobs)
 	}
-	t.line("")
-	if r.Outcome == "" {
-		t.line("[%s In Progress]", name)
-	} else {
-		t.line("[%s %s]", name, capital(string(r.Outcome)))
-	}
-	state := strings.ToUpper(string(r.Outcome))
-	if r.Outcome == pawl.OutcomeComplete {
-		state = "SUCCESS"
-	}
-	t.line("Status: %s (%d/%d tasks passed)", dashed(state), p.Count(pawl.TaskPassed), len(p.Tasks))
+	t.WriteString("\n" + ending(r))
 	return t.String(), nil
 }
 
@@ -391,18 +380,18 @@ func begun(r *view.Run) []*view.Loop {
 }
 
 func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
-	title := l.Task
-	x := r.Plan().Task(l.Task)
-	if x != nil {
-		title = x.FullTitle(blobs)
-	}
-	t.line("=== Iteration %d: %s (%s) ===", n, l.Task, title)
+	heading(t, r, n, l, blobs)
 	for _, it := range l.Iterations {
 		if it.N > 1 {
 			t.line("  [Attempt %d on %s]", it.N, r.Recipe.Tier(it.Tier))
 		}
 		traceIteration(t, r, l, it, blobs)
 	}
+	traceEnd(t, r, l, blobs)
+}
+
+// traceEnd tells how a task's loop ended, and what it taught.
+func traceEnd(t *page, r *view.Run, l *view.Loop, blobs view.Blobs) {
 	switch {
 	case l.End == nil:
 		t.line("  Status: %s IN PROGRESS", l.Task)
@@ -428,8 +417,11 @@ func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blob
 		tracePass(t, r, l, it, way.Gates, from, way.Seq, blobs)
 		from = way.Seq
 	}
-	tracePass(t, r, l, it, it.Gates, from, math.MaxUint64, blobs)
+	tracePass(t, r, l, it, it.Gates, from, never, blobs)
 }
+
+// never is after all events.
+const never = pawl.Seq(math.MaxUint64)
 
 // tracePass tells what came after one event and before another.
 func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*view.Gate, from, to pawl.Seq, blobs view.Blobs) {
@@ -476,7 +468,7 @@ func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
 	}
-	if to == math.MaxUint64 && it.End != nil && it.End.Conflict {
+	if to == never && it.End != nil && it.End.Conflict {
 		after = append(after, "[Merge: CONFLICT]")
 	}
 	if len(after) > 0 {

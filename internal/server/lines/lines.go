@@ -63,8 +63,8 @@ type Config struct {
 	PlanRecipe string
 	// Equip returns a context with variables, "NAME=value", that a client has handed over for a run that it starts
 	// or resumes, such as the keys of providers. Nil takes none.
-	Equip func(ctx context.Context, environ []string) context.Context
-	Version    string
+	Equip   func(ctx context.Context, environ []string) context.Context
+	Version string
 }
 
 // Serve speaks on a connection until it is closed or ctx ends, and closes it.
