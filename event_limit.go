@@ -64,8 +64,8 @@ const (
 )
 
 // Amount returns a value of the limit for people, in its unit: "$1.50", "4m12s", "5,000,000".
-func (n LimitName) Amount(v int64) string {
-	switch n {
+func (l LimitName) Amount(v int64) string {
+	switch l {
 	case LimitMoney:
 		return Micros(v).String()
 	case LimitTime, LimitSignal:
