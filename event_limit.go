@@ -1,5 +1,9 @@
 package pawl
 
+import (
+	"time"
+)
+
 // The events of limits on money, tokens, time and numbers of things.
 
 // LimitsChanged replaces the run's limits.
@@ -60,6 +64,17 @@ const (
 	LimitGitContent LimitName = "git_content" // contents that git can store
 )
 
+// Amount returns a value of the limit for people, in its unit: "$1.50", "4m12s", "5,000,000".
+func (l LimitName) Amount(v int64) string {
+	switch l {
+	case LimitMoney:
+		return Micros(v).String()
+	case LimitTime, LimitSignal, LimitAnswer:
+		return Span(time.Duration(v))
+	}
+	return Thousands(v)
+}
+
 // LimitReached says that a limit stops something. Limits are inclusive: the
 // last allowed use is allowed.
 type LimitReached struct {
@@ -67,6 +82,16 @@ type LimitReached struct {
 	Limit LimitName `json:"limit"`
 	Max   int64     `json:"max"`
 	Value int64     `json:"value"` // what there is, or what was asked for
+}
+
+// Amounts returns the limit and what there is, or what was asked for, for people. Money has as many digits as tell
+// the two apart.
+func (b *LimitReached) Amounts() (limit, value string) {
+	limit, value = b.Limit.Amount(b.Max), b.Limit.Amount(b.Value)
+	if limit == value && b.Max != b.Value && b.Limit == LimitMoney {
+		return apart(Micros(b.Max), Micros(b.Value))
+	}
+	return limit, value
 }
 
 // EventKind implements [Body].

@@ -16,6 +16,11 @@ const (
 	LoopInvalidated LoopStatus = "invalidated" // its parent began anew
 )
 
+// LoopStatuses returns all statuses of loops.
+func LoopStatuses() []LoopStatus {
+	return []LoopStatus{LoopPending, LoopRunning, LoopPaused, LoopRebasing, LoopComplete, LoopFailed, LoopInvalidated}
+}
+
 // LoopStarted says that a loop exists.
 type LoopStarted struct {
 	ID     string  `json:"id"`

@@ -1,8 +1,10 @@
 package pawl
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,9 +38,41 @@ type Recipe struct {
 	Loops int `json:"loops,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
 	Tiers []string `json:"tiers,omitempty"`
+	// Report says how people see the recipe's runs.
+	Report ReportStyle `json:"report,omitzero"`
+	// Deviations say what the recipe does otherwise than the document it follows, and why, a sentence each.
+	Deviations []string `json:"deviations,omitempty"`
 	// Start is the kind of the root loop.
 	Start string     `json:"start"`
 	Kinds []LoopKind `json:"kinds"`
+}
+
+// ReportStyle says how people see the runs of a recipe. The zero value shows them as those of any recipe.
+type ReportStyle struct {
+	// Heading is what reports are headed with, such as "TASK LOOP"; empty means the recipe's name and
+	// LOOP.
+	Heading string `json:"heading,omitempty"`
+	// Live is what logs show besides their lines; empty means nothing.
+	Live LiveReport `json:"live,omitempty"`
+}
+
+// LiveReport is what logs show of a run besides their lines.
+type LiveReport string
+
+// What logs show.
+const (
+	// LiveNone means nothing, as empty does.
+	LiveNone LiveReport = "none"
+	// LiveIterations means the report of every iteration of the root loop at its end.
+	LiveIterations LiveReport = "iterations"
+	// LiveTasks means the planner's decision, for each task a heading, its rounds and what it taught, and the
+	// table of all tasks at the end.
+	LiveTasks LiveReport = "tasks"
+)
+
+// Heading returns what reports of the recipe's runs are headed with.
+func (r *Recipe) Heading() string {
+	return cmp.Or(r.Report.Heading, strings.TrimLeft(strings.ToUpper(strings.TrimSuffix(r.Name, "loop"))+" LOOP", " "))
 }
 
 // CommitsOf is what makes commits on a run's branch.

@@ -43,6 +43,25 @@ func (r RunID) Task() (id string, n int) {
 	return string(r[:at]), n
 }
 
+// IsCalled reports whether a user may mean the run by a name: its id, its beginning, or its task's number alone or
+// with which of the task's runs it is, such as 7, 007 and 7-r2. Several runs may be called the same.
+func (r RunID) IsCalled(name string) bool {
+	id, n := r.Task()
+	num, _, _ := strings.Cut(id, "-")
+	digits, which, isRun := strings.Cut(name, "-r")
+	switch want, err := strconv.Atoi(digits); {
+	case err != nil, isRun && !isNumber(which):
+		return strings.HasPrefix(string(r), name)
+	case isRun && which != strconv.Itoa(n):
+		return false
+	default:
+		has, err := strconv.Atoi(num)
+		return err == nil && has == want
+	}
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
 // Seq numbers the events of one run from 1 without gaps. Zero is before the first.
 type Seq uint64
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,6 +33,46 @@ func (m Micros) String() string {
 	}
 	n += 5_000 // round to a cent
 	return fmt.Sprintf("%s$%d.%02d", sign, n/1_000_000, n/10_000%100)
+}
+
+// apart returns two amounts that are not negative with as many digits as tell them apart: "$0.1000" and "$0.1008".
+func apart(a, b Micros) (string, string) {
+	if x, y := (a+50)/100, (b+50)/100; x != y { // hundredths of a cent
+		return fmt.Sprintf("$%d.%04d", x/10_000, x%10_000), fmt.Sprintf("$%d.%04d", y/10_000, y%10_000)
+	}
+	return fmt.Sprintf("$%d.%06d", a/Dollars, a%Dollars), fmt.Sprintf("$%d.%06d", b/Dollars, b%Dollars)
+}
+
+// Span returns a duration for people: "4m12s", "8h", "0.3s", "20ms".
+func Span(d time.Duration) string {
+	switch {
+	case d >= time.Second || d <= 0:
+	case d < 100*time.Millisecond:
+		return d.Round(time.Millisecond).String()
+	default:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	}
+	s := d.Round(time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Thousands returns a number with commas: "12,431".
+func Thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	from := 0
+	if n < 0 {
+		from = 1
+	}
+	for i := len(s) - 3; i > from; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // JSON is a JSON document kept as it is.
@@ -143,6 +185,10 @@ type Settings struct {
 	Agent string `json:"agent,omitempty"`
 	// Scope are sentences that bound what may be changed.
 	Scope []string `json:"scope,omitempty"`
+	// Context is what whoever works on the goal is told besides, Metadata what is kept for other programs alone: entries
+	// NAME=VALUE, whose names differ.
+	Context  []string `json:"context,omitempty"`
+	Metadata []string `json:"metadata,omitempty"`
 	// Approval is the mode of approval when the user chose another than the
 	// recipe's: auto, manual or confidence_threshold; ApprovalThreshold is in
 	// percent, 0 = the recipe's.

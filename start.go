@@ -63,6 +63,9 @@ type StartFlags struct {
 	Council           *bool     `json:"council,omitempty" key:"council" doc:"call a council after the first failed attempt"`
 	Agent             *string   `json:"agent,omitempty" key:"agent" word:"NAME" doc:"work as the specialist NAME"`
 	Scope             []string  `json:"scope,omitempty" word:"SENTENCE" doc:"a SENTENCE that limits what may be changed; may be repeated"`
+	Context           []string  `json:"context,omitempty" word:"NAME=VALUE" doc:"something that whoever works on the goal should know, as NAME=VALUE; may be repeated"`
+	Metadata          []string  `json:"metadata,omitempty" word:"NAME=VALUE" doc:"something that is kept with the run for other programs, as NAME=VALUE, and shown to no model; may be repeated"`
+	NoFinalReview     bool      `json:"no_final_review,omitempty" doc:"leave out the recipe's review of the whole at the end; its final command gates stay"`
 	RequireGreen      bool      `json:"require_green,omitempty" doc:"gates must pass completely, even where they fail on the base"`
 	Green             []string  `json:"green,omitempty" word:"TEST" doc:"a TEST (or GATE=TEST) that must pass in the end, even if it fails now or does not exist yet; may be repeated"`
 	NotGreen          []string  `json:"not_green,omitempty" word:"TEST" doc:"a TEST (or GATE=TEST) that fails now and is not what the goal is about; may be repeated"`

@@ -33,6 +33,7 @@ func run(args []string) int {
 		Interrupts: s.interrupts,
 		Leave:      os.Exit,
 	}
+	app.MergedInto = mergedInto(app)
 	return app.Report(execute(ctx, app, args...))
 }
 

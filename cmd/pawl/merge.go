@@ -8,6 +8,8 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/cli/merge"
+	"pawl/internal/view"
 )
 
 // usersGit runs git as the user would in a folder: with their configuration and environment, and
@@ -23,4 +25,10 @@ func usersGit(app *cli.App) func(ctx context.Context, dir string, args ...string
 		}
 		return out.String(), err
 	}
+}
+
+// mergedInto returns the branch that is checked out if it has a run's work.
+func mergedInto(app *cli.App) func(context.Context, *view.Run) string {
+	git := usersGit(app)
+	return func(ctx context.Context, r *view.Run) string { return merge.Into(ctx, git, app.Dir, r) }
 }

@@ -22,6 +22,7 @@ var (
 	madeUpGitHub = "gh" + "p_" + "x7Gq2LmZ9vBnR4tYw8KdPf3HsJ6cAe1UoI5S"
 	madeUpClaude = "sk-" + "ant-api03-" + strings.Repeat("q7Zx2Lm-9vBn", 8)[:93] + "AA"
 	madeUpOwn    = "gh" + "p_" + "Q2wE4rT6yU8iO0pA1sD3fG5hJ7kL9zX2cV4b"
+	madeUpURL    = "k3Jw8" + "Rt5Yh"
 	madeUpKnown  = "hunter2-of-the-shop"
 )
 
@@ -62,6 +63,10 @@ func TestSecretsOfARepository(t *testing.T) {
 			return call("write", `{"path":"fixture.txt","content":"token: `+madeUpOwn+`\n"}`)
 		case 4:
 			return call("edit", `{"path":".env","old":"PORT=1\n","new":"PORT=2\n"}`)
+		case 5: // F-107
+			return call("run", `{"command":"echo postgres://shop:`+madeUpURL+`@db.example.org/shop; echo `+madeUpGitHub+`"}`)
+		case 6:
+			return call("grep", `{"pattern":"`+madeUpGitHub+`"}`)
 		}
 		return call("submit_result", `{"summary":"the port is 2, the key is `+madeUpAWS+` as before"}`)
 	})
@@ -90,7 +95,7 @@ func TestSecretsOfARepository(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	places["what is exported"] = everyFile(t, exported)
-	secrets := append(strings.Split(strings.TrimSpace(pem), "\n")[1:11], madeUpAWS, madeUpGitHub, madeUpClaude, madeUpOwn, madeUpKnown)
+	secrets := append(strings.Split(strings.TrimSpace(pem), "\n")[1:11], madeUpAWS, madeUpGitHub, madeUpClaude, madeUpOwn, madeUpKnown, madeUpURL)
 	for place, text := range places {
 		if text == "" {
 			t.Errorf("%s is empty", place)
@@ -106,7 +111,8 @@ func TestSecretsOfARepository(t *testing.T) {
 			t.Errorf("the provider did not get [redacted:%s]", mark)
 		}
 	}
-	for turn, want := range map[int]string{3: ".env is not written: the text has [redacted:aws-access-token]", 4: "fixture.txt is not written: the text has [redacted:github-pat]", 5: "edited .env at line 1"} {
+	for turn, want := range map[int]string{3: ".env is not written: the text has [redacted:aws-access-token]", 4: "fixture.txt is not written: the text has [redacted:github-pat]", 5: "edited .env at line 1",
+		6: "note: there was a secret in the command. A secret is never passed on, so the text [redacted:url-password] stood in its place", 7: "note: there was a secret in the pattern."} {
 		if !strings.HasPrefix(told[turn], want) {
 			t.Errorf("in turn %d the agent was told %q, want %q", turn, told[turn], want)
 		}

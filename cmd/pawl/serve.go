@@ -269,7 +269,7 @@ func (s *serving) serves() server.Daemon {
 	return server.Daemon{
 		Projects: s.daemon, Around: daemon.Equipped, Feed: s.feed,
 		Lines: func(ctx context.Context, conn net.Conn) {
-			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, PlanRecipe: cmp.Or(s.o.PlanRecipe, planRecipe)})
+			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, PlanRecipe: cmp.Or(s.o.PlanRecipe, planRecipe), Equip: daemon.WithEnviron})
 		},
 		About: func() pawl.DaemonInfo { return s.info },
 		Handover: func(ctx context.Context) error {

@@ -13,10 +13,12 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"pawl"
+	"pawl/internal/model/modeltest"
 	"pawl/internal/server"
 )
 
@@ -111,6 +113,48 @@ func TestStartOverTheAPI(t *testing.T) {
 	y.must(dir, "logs", "2", "-f")
 	if got := y.outcomes(dir); len(got) != 2 || got[0] != "ended complete" || got[1] != "ended complete" {
 		t.Errorf("the runs are %q", got)
+	}
+}
+
+// F-77: a client of Loopr's protocol hands over a key, as one over HTTP does. What was handed over for a run
+// that has ended is not there any more.
+func TestKeysLineByLine(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, pawlProgram(t))
+	const key = "sk-test-0123456789abcdef"
+	var refuses atomic.Bool
+	refuses.Store(true)
+	model := modeltest.NewServer(modeltest.Anthropic, func(req pawl.ModelRequest) modeltest.Reply {
+		if refuses.Load() {
+			return modeltest.Reply{Fault: modeltest.Fault{Kind: modeltest.FaultStatus, Status: 403}}
+		}
+		return steady(req)
+	})
+	model.Key = key
+	defer model.Close()
+	mustWrite(t, filepath.Join(y.home, "config", "pawl", "config.yaml"), "providers: {anthropic: {base_url: "+model.BaseURL+"}}\n")
+	dir := y.repo("shop")
+	y.serve()
+	flags := `"recipe":"taskloop","flags":{"model":["anthropic/claude-test"],"unsandboxed":true,"complexity":2,"gate":["tests=true"]}`
+
+	without := y.lines()
+	without.answers(`"connect","params":{"version":"1","dir":"`+dir+`"}`, `"result"`)
+	without.answers(`"loop.create_plan","params":{"description":"do it",`+flags+`}`, `"code":1005`, "there is no key for anthropic/claude-test")
+	with := y.lines()
+	with.answers(`"connect","params":{"version":"1","dir":"`+dir+`","environ":["ANTHROPIC_API_KEY=`+key+`"]}`, `"result"`)
+	with.answers(`"loop.create_plan","params":{"description":"do it",`+flags+`}`, `"run":"001-do-it"`)
+	if out, err := y.pawl(dir, "logs", "1", "-f").CombinedOutput(); !strings.Contains(string(out), "HALTED") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var loops []struct{ ID string }
+	if err := json.Unmarshal([]byte(y.must(dir, "loops", "1", "--json")), &loops); err != nil || len(loops) != 1 {
+		t.Fatalf("%v: %+v", err, loops)
+	}
+	refuses.Store(false)
+	without.answers(`"loop.resume","params":{"id":"`+loops[0].ID+`"}`, `"code":1005`)
+	without.answers(`"loop.resume","params":{"id":"`+loops[0].ID+`","environ":["ANTHROPIC_API_KEY=`+key+`"]}`, `"result"`)
+	if out := y.must(dir, "logs", "1", "-f"); !strings.Contains(out, "COMPLETE: every gate passed") {
+		t.Errorf("it says\n%s", out)
 	}
 }
 

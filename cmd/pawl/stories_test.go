@@ -291,7 +291,7 @@ func makeRepository(ts *testscript.TestScript, neg bool, args []string) {
 // unstable is what differs between two tellings of a story: times, ids of loops,
 // commits, amounts of time.
 var unstable = pattern.Of(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d(\.\d+)?\b|` +
-	`\b\d{13}-[0-9a-f]{4}\b|\b[0-9a-f]{10,64}\b|\b(\d+m)?\d+(\.\d+)?s\b`)
+	`\b\d{13}-[0-9a-f]{4}\b|\b[0-9a-f]{10,64}\b|\b(\d+m)?\d+(\.\d+)?m?s\b`)
 
 // padded is a time, or the head of a column of times, and the space behind it.
 var padded = pattern.Of(`(\b0s|AGE|TIME) {2,}`)

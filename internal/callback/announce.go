@@ -64,7 +64,7 @@ func (s *Sender) run(ctx context.Context, command string, body []byte, env []str
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case errors.Is(context.Cause(ctx), errLate):
-		return pawl.Errorf(pawl.CodeUnavailable, "the command that receives questions took longer than %s", within)
+		return pawl.Errorf(pawl.CodeUnavailable, "the command that receives questions took longer than %s", pawl.Span(within))
 	case errors.As(err, &exit):
 		return pawl.Errorf(pawl.CodeUnavailable, "the command that receives questions failed (exit %d)", exit.ExitCode())
 	}

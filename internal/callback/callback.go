@@ -147,7 +147,7 @@ func unsent(ctx context.Context, u *url.URL, within time.Duration, err error) er
 		return refused
 	}
 	if errors.Is(context.Cause(ctx), errLate) {
-		return pawl.Errorf(pawl.CodeUnavailable, "the callback to %s was not answered within %s", u.Hostname(), within)
+		return pawl.Errorf(pawl.CodeUnavailable, "the callback to %s was not answered within %s", u.Hostname(), pawl.Span(within))
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

@@ -4,12 +4,15 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"pawl"
 	"pawl/internal/config"
@@ -57,6 +60,9 @@ type App struct {
 	// Folders are the folders of tasks that a project's repository has, at HEAD and on
 	// the tasks' branches. Nil finds none.
 	Folders func(ctx context.Context, p project.Project) ([]start.Folder, error)
+	// MergedInto returns the branch checked out at Dir if it has the work of a run that ended well; empty if it
+	// does not. Nil knows of none.
+	MergedInto func(ctx context.Context, r *view.Run) string
 	// Interrupts brings Ctrl-C and its like from now on, instead of ending the
 	// command's context, until stop is called. Nil brings none.
 	Interrupts func() (signals <-chan os.Signal, stop func())
@@ -133,13 +139,22 @@ func (a *App) Screen() (live, color bool) {
 // Printf writes to Out. What cannot be written is lost: the reader has gone.
 func (a *App) Printf(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format, args...) }
 
-// Print writes a text that others had a say in: made safe on a terminal, byte
-// for byte elsewhere.
-func (a *App) Print(text []byte) {
-	if a.Terminal {
-		text = []byte(plain.Text(string(text)))
+// Print writes a text that others had a say in: made safe, as a pipe often ends on a terminal too, or
+// byte for byte if raw. If something was left out of what is no terminal's, it says so.
+func (a *App) Print(text []byte, raw bool) {
+	if !raw {
+		safe := []byte(plain.Text(string(text)))
+		if !a.Terminal && !bytes.Equal(safe, text) {
+			a.Notef("what a terminal would obey is left out, and what it cannot show is replaced; --raw prints the bytes as they are")
+		}
+		text = safe
 	}
 	_, _ = a.Out.Write(text)
+}
+
+// RawFlag adds the flag that prints a text of others byte for byte.
+func RawFlag(c *cobra.Command, raw *bool) {
+	c.Flags().BoolVar(raw, "raw", false, "print the bytes as they are, also what a terminal would obey")
 }
 
 // Notef writes a remark for people to Err, one line.

@@ -99,7 +99,7 @@ func TestDiff(t *testing.T) {
 		}
 		return []byte("+\x1b[2Jcleared\n"), nil
 	}
-	for _, args := range [][]string{{}, {string(run), "--stat"}, {"1", "--attempt", "1"}} {
+	for _, args := range [][]string{{}, {string(run), "--stat"}, {"1", "--attempt", "1", "--raw"}} {
 		if err := b.execute(t, diff.New(b.app, compare), args...); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -108,7 +108,10 @@ func TestDiff(t *testing.T) {
 		t.Errorf("compared %v", got)
 	}
 	if out := b.out.String(); out != "+\x1b[2Jcleared\n" {
-		t.Errorf("off a terminal it is not what git printed: %q", out)
+		t.Errorf("raw it is not what git printed: %q", out)
+	}
+	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared\n" { // F-107
+		t.Errorf("off a terminal: %q, %v", b.out.String(), err)
 	}
 	b.app.Terminal = true
 	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared\n" {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"pawl"
+	"pawl/internal/pattern"
 	"pawl/internal/project"
 )
 
@@ -24,9 +23,8 @@ func exactly(stones []pawl.Tombstone, name string) *pawl.Tombstone {
 // wasDeleted adds to the error for a run that there is not that it may be a deleted one, the
 // latest of those that are called so. A deleted run has to be named by its whole id.
 func wasDeleted(stones []pawl.Tombstone, name string, missing error) error {
-	number, numErr := strconv.Atoi(name)
 	for _, t := range slices.Backward(stones) {
-		if numErr == nil && t.Run.Task != number || numErr != nil && !strings.HasPrefix(string(t.Run.ID), name) {
+		if !t.Run.ID.IsCalled(name) {
 			continue
 		}
 		err := pawl.Errorf(pawl.CodeOf(missing), "%w", missing)
@@ -38,6 +36,9 @@ func wasDeleted(stones []pawl.Tombstone, name string, missing error) error {
 	return missing
 }
 
+// number matches the number of a run: 7, or 7-r2 where its task has several.
+var number = pattern.Of(`^[0-9]+(-r[0-9]+)?$`)
+
 // FindToDelete resolves what a user calls a run that is to be deleted: its whole id, also that
 // of a deleted run, or its number where its task has one run. What [Find] makes of less than
 // that is not certain enough.
@@ -47,12 +48,12 @@ func FindToDelete(ctx context.Context, s pawl.Service, name string) (pawl.RunInf
 		return pawl.RunInfo{}, err
 	}
 	var found []pawl.RunInfo
-	number, numErr := strconv.Atoi(name)
+	isNumber := number.MatchString(name)
 	for _, r := range runs {
 		switch {
 		case string(r.ID) == name:
 			return r, nil
-		case numErr == nil && r.Task == number:
+		case isNumber && r.ID.IsCalled(name):
 			found = append(found, r)
 		}
 	}
@@ -70,7 +71,7 @@ func FindToDelete(ctx context.Context, s pawl.Service, name string) (pawl.RunInf
 		return t.Run, nil
 	}
 	missing := noRun(name, runs)
-	if why, ok := errors.AsType[*pawl.Error](missing); ok && numErr != nil {
+	if why, ok := errors.AsType[*pawl.Error](missing); ok && !isNumber {
 		missing = why.WithHint("give its whole id or its number: %s", why.Hint)
 	}
 	return pawl.RunInfo{}, wasDeleted(stones, name, missing)

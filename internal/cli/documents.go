@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pawl"
 	"pawl/internal/document/loom"
 	"pawl/internal/document/loopfolder"
 	"pawl/internal/document/pandora"
@@ -16,6 +17,49 @@ import (
 type Document struct {
 	Name string // of the file, such as "state.yaml"
 	Data []byte
+}
+
+// LiveDocuments returns what a recipe's documents show at each event, as the recipe's report says.
+func LiveDocuments(blobs view.Blobs) func(e pawl.Event, r *view.Run) string {
+	return func(e pawl.Event, r *view.Run) string {
+		switch r.Recipe.Report.Live {
+		case pawl.LiveIterations:
+			if b, ok := e.Body.(*pawl.IterationEnded); ok && e.Loop == 1 {
+				return iterationFrame(r, b.N, blobs)
+			}
+		case pawl.LiveTasks:
+			return pandora.Live(e, r, blobs)
+		}
+		return ""
+	}
+}
+
+// ShownDocuments returns what a recipe's documents show of a run as it is now, as the recipe's report says.
+func ShownDocuments(r *view.Run, blobs view.Blobs) (out []string) {
+	switch r.Recipe.Report.Live {
+	case pawl.LiveIterations:
+		for n := range r.Info().Iteration {
+			if frame := iterationFrame(r, n+1, blobs); frame != "" {
+				out = append(out, frame)
+			}
+		}
+	case pawl.LiveTasks:
+		for _, document := range []func(*view.Run, view.Blobs) (string, error){pandora.PlanDocument, pandora.Trace, pandora.CompletionMessage} {
+			if text, err := document(r, blobs); err == nil { // else there is no list of tasks
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// iterationFrame returns the report of an iteration; empty if there is none.
+func iterationFrame(r *view.Run, n int, blobs view.Blobs) string {
+	report, err := view.IterationReport(r, n, blobs)
+	if err != nil {
+		return ""
+	}
+	return report
 }
 
 // The documents a run can be asked for.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pawl"
@@ -15,9 +14,8 @@ import (
 	"pawl/internal/view"
 )
 
-// Find resolves what a user calls a run: its id, its number ("7", "007"; the
-// latest run of that task), a beginning of its id that is unique, or nothing
-// for the latest run.
+// Find resolves what a user calls a run: its id, its number ("7", "007", or "7-r2" where its task has
+// several runs), a beginning of its id that is unique, or nothing for the latest run.
 func Find(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error) {
 	runs, err := s.Runs(ctx)
 	if err != nil {
@@ -30,14 +28,11 @@ func Find(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error
 		return runs[len(runs)-1], nil
 	}
 	var found []pawl.RunInfo
-	number, numErr := strconv.Atoi(name)
 	for _, r := range runs {
 		switch {
 		case string(r.ID) == name:
 			return r, nil
-		case numErr == nil && r.Task == number:
-			found = []pawl.RunInfo{r} // a later run of the task wins
-		case numErr != nil && strings.HasPrefix(string(r.ID), name):
+		case r.ID.IsCalled(name):
 			found = append(found, r)
 		}
 	}
@@ -56,7 +51,12 @@ func ambiguous(name string, found []pawl.RunInfo) error {
 	for _, r := range found {
 		ids = append(ids, string(r.ID))
 	}
-	return pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
+	err := pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
+	if id, _ := found[0].ID.Task(); !slices.ContainsFunc(found, func(r pawl.RunInfo) bool { other, _ := r.ID.Task(); return other != id }) {
+		num, _, _ := strings.Cut(id, "-")
+		return err.WithHint("%s-r1 is the first run of the task, %s-r2 its second", num, num)
+	}
+	return err
 }
 
 // mostNear is how many runs are named that may have been meant by one that there is not.

@@ -31,7 +31,7 @@ func (l listed) Runs(context.Context) ([]pawl.RunInfo, error) { return l.runs, n
 func TestFind(t *testing.T) {
 	runs := lines{{ID: "001-add-login", Task: 1}, {ID: "002-add-logout", Task: 2}, {ID: "001-add-login-r2", Task: 1}, {ID: "003-fix", Task: 3}}
 	for name, want := range map[string]pawl.RunID{
-		"": "003-fix", "1": "001-add-login-r2", "001": "001-add-login-r2", "001-add-login": "001-add-login",
+		"": "003-fix", "1-r2": "001-add-login-r2", "001-r1": "001-add-login", "001-add-login": "001-add-login", "3": "003-fix", "3-r1": "003-fix",
 		"002-a": "002-add-logout", "003-fix": "003-fix", "0002": "002-add-logout",
 	} {
 		got, err := cli.Find(t.Context(), runs.service(), name)
@@ -39,11 +39,15 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%q) = %s, %v, want %s", name, got.ID, err, want)
 		}
 	}
-	for name, want := range map[string]pawl.Code{"001-": pawl.CodeInvalid, "9": pawl.CodeNotFound, "login": pawl.CodeNotFound, "\x1b[2J": pawl.CodeNotFound} {
+	for name, want := range map[string]pawl.Code{"001-": pawl.CodeInvalid, "1": pawl.CodeInvalid, "001": pawl.CodeInvalid, "1-r3": pawl.CodeNotFound, "9": pawl.CodeNotFound, "login": pawl.CodeNotFound, "\x1b[2J": pawl.CodeNotFound} {
 		_, err := cli.Find(t.Context(), runs.service(), name)
 		if pawl.CodeOf(err) != want || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("Find(%q): %v", name, err)
 		}
+	}
+	// F-96: the number of a task that has several runs is none of theirs alone.
+	if _, err := cli.Find(t.Context(), runs.service(), "1"); err == nil || err.Error() != `"1" may be any of 001-add-login, 001-add-login-r2` {
+		t.Errorf("got %v", err)
 	}
 	// One that there is not is not taken for a similar one: it is asked whether that was meant.
 	for name, near := range map[string]string{

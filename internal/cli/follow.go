@@ -124,7 +124,7 @@ func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o Foll
 	}
 	f.progress = view.NewProgress(from, view.ProgressOptions{
 		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Height: a.Rows, Least: o.Least, Clock: o.Clock, Transcript: o.Transcript,
-		Blobs: blobs,
+		Blobs: blobs, Documents: LiveDocuments(blobs),
 	})
 	return f
 }

@@ -44,7 +44,7 @@ func TestFollow(t *testing.T) {
 		if err := b.app.Finish(t.Context(), s, r, err); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"Starting iteration 1/10", "TASK LOOP - COMPLETE"} {
+		for _, want := range []string{"Starting iteration 1/10", "SMALL LOOP - COMPLETE"} {
 			if !strings.Contains(b.out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, b.out.String())
 			}

@@ -149,16 +149,27 @@ func Began(ctx context.Context, s pawl.Service, run pawl.RunID) (*pawl.RunStarte
 	return nil, nil
 }
 
+// isEmpty reports whether the task's run has ended without having made anything, or, where its recipe plans, without a
+// plan.
+func (k *KnownTask) isEmpty(plans bool) bool {
+	r := k.Latest
+	return k.Folder == "" && r != nil && !atWork(r) && r.Tasks == 0 && (r.Iteration == 0 || plans && !r.Outcome.Succeeded())
+}
+
 // Means says which of the known tasks a message means. Goals that cannot be read
 // are taken for their titles.
 func (a *App) Means(ctx context.Context, s *Session, message string, known []KnownTask) resolve.Answer {
+	plans := map[string]bool{} // recipes by which something was planned
+	for _, k := range known {
+		plans[k.Recipe] = plans[k.Recipe] || k.Tasks > 0
+	}
 	tasks := make([]resolve.Task, len(known))
 	for i, k := range known {
 		goal, err := k.Goal(ctx, s)
 		if err != nil {
 			goal = k.Title
 		}
-		tasks[i] = resolve.Task{ID: k.ID, Goal: goal, Last: k.last}
+		tasks[i] = resolve.Task{ID: k.ID, Goal: goal, Last: k.last, Empty: k.isEmpty(plans[k.Recipe]), Done: k.Latest != nil && k.Latest.Outcome.Succeeded()}
 	}
 	return resolve.Resolve(message, tasks)
 }

@@ -77,5 +77,8 @@ func (a *App) ReadRun(ctx context.Context, args []string) (*Session, pawl.RunInf
 	if info.Waiting != nil {
 		r.Hear(info.Waiting)
 	}
+	if a.MergedInto != nil && r.Outcome.Succeeded() && r.Start.Begin == "" {
+		r.MergedInto = a.MergedInto(ctx, r)
+	}
 	return s, info, r, nil
 }

@@ -90,7 +90,7 @@ func (r *Reader) key(ctx context.Context, s config.KeySource, environ []string, 
 		return e.key, nil
 	}
 	timeout := cmp.Or(r.Timeout, config.KeyTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no key came within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no key came within %s", pawl.Span(timeout)))
 	defer cancel()
 	key, err := read(ctx, at, environ)
 	if err != nil {

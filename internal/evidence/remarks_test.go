@@ -50,3 +50,41 @@ func TestRemarks(t *testing.T) {
 		})
 	}
 }
+
+// F-96: of single tests is said only what a gate shows of single tests.
+func TestWordsOfNewTests(t *testing.T) {
+	const head, sum = "package shop\n\nimport \"testing\"\n\n", "func TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Fatal(\"no\")\n\t}\n}\n"
+	passes := []pawl.TestResult{{Name: "example.org/shop.TestSum", Status: pawl.TestPass}}
+	for name, test := range map[string]struct {
+		tests []pawl.TestResult
+		want  string
+	}{
+		"Tests":    {passes, "new tests pass on the base's code too, so they do not show what the change does"},
+		"ExitCode": {nil, "the gate passes on the base's code too, with the new tests, and shows no single tests: nothing shows what the change does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := []pawl.FileChange{file("shop_test.go", "", head+sum), file("shop.go", "package shop\n", "package shop // sums\n")}
+			survey := evidence.Look(&evidence.Candidate{
+				Base: "b", Commit: "c", Files: files, Goal: "Sum", Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "go test ./..."}},
+				Read: func(path string, ofBase bool) []byte {
+					i := slices.IndexFunc(files, func(f pawl.FileChange) bool { return f.Path == path })
+					switch {
+					case i < 0:
+						return nil
+					case ofBase:
+						return files[i].Old.Data
+					}
+					return files[i].New.Data
+				},
+			})
+			own := &pawl.GateReport{Verdict: pawl.VerdictPass, Tests: test.tests}
+			found, _, _ := survey.Weigh(&evidence.Reports{
+				Own: map[string]*pawl.GateReport{"tests": own}, Base: map[string]*pawl.GateReport{"tests": {Verdict: pawl.VerdictPass}},
+				On: map[pawl.Tree]map[string]*pawl.GateReport{pawl.TreeReverted: {"tests": own}},
+			})
+			if len(found) != 1 || found[0].Text != test.want {
+				t.Errorf("found %+v, want %q", found, test.want)
+			}
+		})
+	}
+}

@@ -327,7 +327,11 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) int {
 	}
 	n := fail(tests)
 	if n == 0 && len(tests) > 0 {
-		w.raise(pawl.Finding{Kind: pawl.FindProvesNothing, Path: w.addedIn(tests), Tests: tests, Text: "new tests pass on the base's code too, so they do not show what the change does"})
+		text := "new tests pass on the base's code too, so they do not show what the change does"
+		if len(own.Tests) == 0 {
+			text = "the gate passes on the base's code too, with the new tests, and shows no single tests: nothing shows what the change does"
+		}
+		w.raise(pawl.Finding{Kind: pawl.FindProvesNothing, Path: w.addedIn(tests), Tests: tests, Text: text})
 	}
 	return n + fail(changed)
 }

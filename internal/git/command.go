@@ -349,7 +349,7 @@ func (r Repo) failure(ctx context.Context, args []string, err error, stderr stri
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
 		return &pawl.Error{
 			Code:    pawl.CodeUnavailable,
-			Message: fmt.Sprintf("git %s took longer than its limit of %s and was ended", args[0], r.Command.timeout()),
+			Message: fmt.Sprintf("git %s took longer than its limit of %s and was ended", args[0], pawl.Span(r.Command.timeout())),
 			Hint:    "look whether the disk is slow or the repository is unusually large",
 			Err:     cause,
 		}

@@ -223,7 +223,7 @@ func TestAgentReservesWhatIsLeft(t *testing.T) {
 		t.Errorf("the second turn reserves %s and %d tokens", do.Reserved, do.ReservedTokens)
 	}
 	w.finish()
-	if w.state.Outcome != pawl.OutcomeHalted || !strings.Contains(w.state.Reason, "the limit on money is $0.3100") {
+	if w.state.Outcome != pawl.OutcomeHalted || !strings.Contains(w.state.Reason, "the limit on money is $0.31") {
 		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
 	}
 }

@@ -24,7 +24,7 @@ const decidesBlocked = "BLOCKED"
 // applyBlocked records that a child's session reported its task blocked.
 func (s *State) applyBlocked(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && f.Get("decision") == decidesBlocked {
-		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
+		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(brief.Clause(f.Get("blocker")), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
 	}
 }
 

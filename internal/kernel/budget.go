@@ -72,6 +72,6 @@ func (d *draft) markIdleDirty() {
 // overBudget stops the run because it has reached a limit.
 func (d *draft) overBudget(over *pawl.LimitReached) {
 	d.emit(0, over)
-	d.stop(pawl.OutcomeHalted, fmt.Sprintf("budget exceeded: the limit on %s is %s, and %s were wanted",
-		over.Limit, budget.Amount(over.Limit, over.Max), budget.Amount(over.Limit, over.Value)))
+	limit, wanted := over.Amounts()
+	d.stop(pawl.OutcomeHalted, fmt.Sprintf("budget exceeded: the limit on %s is %s, and %s were wanted", over.Limit, limit, wanted))
 }

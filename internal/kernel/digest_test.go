@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"pawl"
-	"pawl/internal/kernel/budget"
 )
 
 // digest is an event in one line for a reader of stories; empty when it is of
@@ -47,9 +46,10 @@ func headline(body pawl.Body) string {
 	case *pawl.LimitsChanged:
 		return fmt.Sprintf("limits are now %s, %d tokens, %s, %d iterations", b.Limits.Money, b.Limits.Tokens, b.Limits.Time, b.Limits.Iterations)
 	case *pawl.LimitReached:
-		return fmt.Sprintf("limit reached: %s of %s: %s of %s", b.Limit, b.Scope, budget.Amount(b.Limit, b.Value), budget.Amount(b.Limit, b.Max))
+		limit, value := b.Amounts()
+		return fmt.Sprintf("limit reached: %s of %s: %s of %s", b.Limit, b.Scope, value, limit)
 	case *pawl.BudgetWarned:
-		return fmt.Sprintf("warning: %s of %s are spent", budget.Amount(b.Limit, b.Value), budget.Amount(b.Limit, b.Max))
+		return fmt.Sprintf("warning: %s of %s are spent", b.Limit.Amount(b.Value), b.Limit.Amount(b.Max))
 	case *pawl.Recovered:
 		return "another driver takes over"
 	case *pawl.RunStopping:

@@ -287,7 +287,7 @@ func TestFallbackLimits(t *testing.T) {
 	}, "implement: error quota x1", "implement turn 1: calls board=list takes 4m", "implement turn 2: calls board=list takes 4m", "implement turn 3: calls board=list takes 4m")
 	w.finish()
 	ended := all[*pawl.SessionEnded](w)
-	if i := slices.IndexFunc(ended, func(b *pawl.SessionEnded) bool { return b.Result == pawl.SessionTimeout }); i < 0 || ended[i].Reason != "timed out after 10m0s" {
+	if i := slices.IndexFunc(ended, func(b *pawl.SessionEnded) bool { return b.Result == pawl.SessionTimeout }); i < 0 || ended[i].Reason != "timed out after 10m" {
 		t.Errorf("the sessions ended %+v", ended)
 	}
 }

@@ -33,10 +33,25 @@ func Info(s *State) pawl.RunInfo {
 		if p := root.gen.plan; p != nil {
 			info.Tasks, info.Passed = len(p.Entries), p.Count[pawl.TaskPassed]
 		}
-		info.Health = root.gen.Health
+		if info.Health = root.gen.Health; info.Health == pawl.HealthProgressing && s.asksBlocked() {
+			info.Health = pawl.HealthBlocked
+		}
 		if root.Tier > 0 {
 			info.Tier = s.Recipe.Tier(root.Tier)
 		}
 	}
 	return info
+}
+
+// asksBlocked reports whether a person is asked about a task of the root loop that is blocked.
+func (s *State) asksBlocked() bool {
+	if s.openQuestions == 0 {
+		return false
+	}
+	for l := range s.each {
+		if l.Parent == 1 && l.person.question != nil && l.person.question.kind == pawl.AskBlocked {
+			return true
+		}
+	}
+	return false
 }

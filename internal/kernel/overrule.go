@@ -172,6 +172,11 @@ func (l *Loop) goal() *land.Verified {
 	if o := l.toRejudge(); o != nil && o.gate != "" && l.gen.Back != nil && l.gen.Back.To == o.attempt {
 		return &land.Verified{N: o.attempt, Commit: o.candidate.Commit, Tree: o.candidate.Tree, Base: l.Base}
 	}
+	if back := l.gen.Back; back != nil && back.To != l.best().N {
+		if a := l.attempt(back.To); a != nil {
+			return a
+		}
+	}
 	return l.best()
 }
 

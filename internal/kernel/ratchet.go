@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,15 @@ type ratchet struct {
 	said     int32             // the attempt after which the health was said last
 	broke    []string          // the names of the tests that the last one broke
 	best     land.Verified     // the best of all attempts
+	attempts []attempt         // of the root loop, the latest that were committed, oldest first
 	returned string            // why the work went back to best, for the next attempt; empty = it did not
+}
+
+// attempt is one that a person can take the loop back to, with what the gates said of it; gates is 0 if it was not
+// judged in full.
+type attempt struct {
+	n, passing, gates, criteria int32
+	commit                      pawl.CommitHash
 }
 
 // best returns the best state that the loop's attempts led to; zero = there is none.
@@ -55,6 +64,7 @@ func (s *State) ratchetAfter(l *Loop, b *pawl.IterationEnded) *ratchet {
 	for _, name := range r.broke {
 		at.Broke = append(at.Broke, brief.Fingerprint(name))
 	}
+	r.attempts = s.attemptsAfter(l, b.N)
 	if old := l.gen.ratchet; old != nil {
 		r.history, r.since = old.history[max(0, len(old.history)-ladder.Kept+1):], old.since
 		r.said = old.said
@@ -71,6 +81,76 @@ func (s *State) recovers(l *Loop, b *pawl.IterationEnded) bool {
 	}
 	health := l.judgeRatchet(s, s.ratchetAfter(l, b)).Health
 	return l.isNews(health) && len(l.Kind.Monitor[string(health)]) > 0
+}
+
+// keptAttempts bounds the attempts that a person can take the loop back to.
+const keptAttempts = 20
+
+// attemptsAfter returns the loop's committed attempts up to the iteration that ends.
+func (s *State) attemptsAfter(l *Loop, iteration int) []attempt {
+	var all []attempt
+	if l.gen.ratchet != nil {
+		all = l.gen.ratchet.attempts
+	}
+	c := l.committed()
+	if c == nil || l.Parent != 0 { // a child is not taken back by itself
+		return all
+	}
+	v := land.VerifiedOf(iteration, c, l.verdicts(), s.gateIndex)
+	a := attempt{n: int32(iteration), commit: c.Commit, passing: int32(v.Passing), gates: int32(v.Gates), criteria: int32(v.Criteria)} //nolint:gosec // small numbers
+	return append(slices.Clone(all[max(0, len(all)-keptAttempts+1):]), a)
+}
+
+// attempt returns the state of the loop's committed attempt of this number, or nil.
+func (l *Loop) attempt(n int) *land.Verified {
+	if l.gen.ratchet == nil {
+		return nil
+	}
+	for _, a := range l.gen.ratchet.attempts {
+		if int(a.n) == n {
+			return &land.Verified{N: n, Commit: a.commit, Base: l.Base, Passing: int(a.passing), Gates: int(a.gates), Criteria: int(a.criteria)}
+		}
+	}
+	return nil
+}
+
+// steerAttempt calls for the way back to an attempt that a person wants, or refuses it. Without a number it is the
+// best verified one. An attempt in progress is given up for it.
+func (d *draft) steerAttempt(l *Loop, in *pawl.Steering) error {
+	n := in.Checkpoint
+	if n == 0 {
+		n = l.best().N
+	}
+	a := l.attempt(n)
+	switch {
+	case l.gen.ratchet == nil || len(l.gen.ratchet.attempts) == 0:
+		return d.refuse("no attempt of it has ended with a commit")
+	case n == 0:
+		return d.refuse("no attempt of it was judged in full").WithHint("name one: pawl checkpoints %s lists them", d.s.Run)
+	case a == nil:
+		return d.refuse("it has no attempt %d with a commit", n).WithHint("pawl checkpoints %s lists them", d.s.Run)
+	case l.gen.Back != nil:
+		return d.refuse("it is going back to attempt %d already", l.gen.Back.To)
+	case d.s.Stopping != nil || d.s.Status != pawl.StatusEnded && l.Phase == PhaseClosing:
+		return d.refuse("it is coming to its end")
+	case !l.inIteration && (a.Commit == l.Head || n == l.best().N && l.best().Commit == l.Head):
+		return d.refuse("its branch is as after attempt %d already", n)
+	case d.s.Status == pawl.StatusEnded && !d.s.Outcome.Resumable():
+		return d.refuse("it is finished").WithHint("a run of its own can begin at an attempt's event: pawl checkpoints %s, then pawl fork %s --at EVENT", d.s.Run, d.s.Run)
+	}
+	if d.s.Status == pawl.StatusEnded {
+		if err := d.resume(in); err != nil {
+			return err
+		}
+		l = d.s.Loop(1)
+	}
+	reason := fmt.Sprintf("the work goes back to attempt %d", n)
+	if q := l.person.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
+	}
+	d.emit(l.Ref, &pawl.RollbackCalled{To: n, Reason: brief.Cut(cmp.Or(in.Reason, withoutReason), 300), By: brief.Cut(cmp.Or(in.By, "a person"), 60)})
+	d.cutOff(d.s.Loop(1), reason)
+	return nil
 }
 
 // bestAfter returns the best state of the attempts up to the iteration that ends.
@@ -243,10 +323,13 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 		}
 	case *pawl.RollbackCalled:
 		o := l.toRejudge()
-		if b.To != l.best().N && (o == nil || b.To != o.attempt) || b.To == 0 || l.gen.Back != nil {
+		if b.To != l.best().N && (o == nil || b.To != o.attempt) && l.attempt(b.To) == nil || b.To == 0 || l.gen.Back != nil {
 			return fmt.Errorf("attempt %d is not the best state of loop %d, or it is going back already", b.To, l.Ref)
 		}
 		l.gen.CallBack(b, nil)
+		if b.By != "" && l.inIteration && b.Ending == "" {
+			l.iter.restart = "the work goes back: " + b.Reason
+		}
 	case *pawl.RolledBack:
 		if l.gen.Back == nil || l.gen.Back.Restored == nil {
 			return fmt.Errorf("loop %d is not going back", l.Ref)
@@ -266,9 +349,18 @@ func (l *Loop) wentBack(b *pawl.RolledBack) {
 	if l.toRejudge() != nil && b.To != l.best().N { // it is at what a review halted
 		return
 	}
+	chosen := l.attempt(b.To)
 	l.recovered(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
 	best := &l.gen.ratchet.best
-	best.Commit, best.Base = b.Commit, l.Base
+	if chosen != nil && b.To != best.N { // a person prefers it, so what comes next is compared with it
+		if *best = *chosen; best.Gates == 0 { // it was not judged in full
+			*best = land.Verified{}
+		}
+	}
+	if best.N != 0 {
+		best.Commit, best.Base = b.Commit, l.Base
+		best.Tree = cmp.Or(best.Tree, l.worktree.Tree)
+	}
 	l.upstream.hunks, l.upstream.suspect = pawl.Hash{}, pawl.Hash{} // of a conflict that is undone
 	if merged != nil && merged.Conflicts > 0 {
 		*best = land.Verified{}
@@ -286,7 +378,7 @@ func (l *Loop) branchMoved() {
 		return
 	}
 	r := copied(l.gen.ratchet)
-	r.best, r.history = land.Verified{}, nil
+	r.best, r.history, r.attempts = land.Verified{}, nil, nil
 	l.gen.ratchet, l.gen.Back = r, nil
 }
 

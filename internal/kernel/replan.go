@@ -114,7 +114,7 @@ func (d *draft) callReplan(l *Loop) bool {
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the limit of plan versions (%d) is reached, so it stays as it is: %s", limit, reason)})
 			return false
 		}
-		d.askOneMore(l, fmt.Sprintf("%s. The limit of plan versions (%d) is reached. What now?", reason, limit))
+		d.askOneMore(l, fmt.Sprintf("%s. The limit of plan versions (%d) is reached. What now?", strings.TrimRight(reason, ". "), limit))
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})

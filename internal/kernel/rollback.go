@@ -159,6 +159,8 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	l := d.s.Loop(1)
 	p := l.gen.plan
 	switch {
+	case l.ratchets():
+		return d.steerAttempt(l, in)
 	case p == nil || len(l.gen.Checkpoints) == 0:
 		return d.refuse("it has no checkpoints")
 	case !l.gen.planned && d.s.Status != pawl.StatusEnded:

@@ -200,11 +200,6 @@ func (l *Loop) status() pawl.LoopStatus {
 	return pawl.LoopRunning
 }
 
-func statuses() []pawl.LoopStatus {
-	return []pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopPaused, pawl.LoopRebasing,
-		pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated}
-}
-
 // loopNamed returns the loop with this id, or nil.
 func (s *State) loopNamed(id string) *Loop {
 	for l := range s.each {
@@ -259,8 +254,8 @@ func (s *State) selected(to string) (refs []pawl.LoopRef, selector string, err e
 	case "type":
 		where(func(l *Loop) bool { return l.Kind.Name == of })
 	case "status":
-		if !slices.Contains(statuses(), pawl.LoopStatus(of)) {
-			return nil, "", pawl.Errorf(pawl.CodeInvalid, "unknown status %q: want one of %q", of, statuses())
+		if !slices.Contains(pawl.LoopStatuses(), pawl.LoopStatus(of)) {
+			return nil, "", pawl.Errorf(pawl.CodeInvalid, "unknown status %q: want one of %q", of, pawl.LoopStatuses())
 		}
 		where(func(l *Loop) bool { return l.status() == pawl.LoopStatus(of) })
 	default:

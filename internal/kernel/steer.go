@@ -6,7 +6,6 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
-	"pawl/internal/kernel/budget"
 )
 
 // steer applies a user's command, or refuses it.
@@ -180,7 +179,8 @@ func (d *draft) roomToResume(rejudges bool) error {
 		}
 	}
 	if b := d.s.Blocks(d.s.alive(d.at)); b != nil {
-		return d.refuse("its limit on %s is used up: it is %s, and %s are wanted", b.Limit, budget.Amount(b.Limit, b.Max), budget.Amount(b.Limit, b.Value)).
+		limit, wanted := b.Amounts()
+		return d.refuse("its limit on %s is used up: it is %s, and %s are wanted", b.Limit, limit, wanted).
 			WithHint("raise the limit: pawl resume %s --budget, --max-tokens or --max-time", d.s.Run)
 	}
 	return nil

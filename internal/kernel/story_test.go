@@ -82,7 +82,9 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 		s.w.crash(down)
 	case "rollback", "continue", "override":
 		s.world(t, td.Input)
-		err = s.w.steer(*steersBatches(t, td))
+		in := steersBatches(t, td)
+		in.Limits = s.steering(t, td).Limits
+		err = s.w.steer(*in)
 	case "nobody": // answers in time
 		s.w.mustTake(Input{Unanswered: true})
 	case "batches":

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"pawl"
-	"pawl/internal/kernel/budget"
 )
 
 // A run that waits for nothing but answers, and that nobody is told of or looks at, is halted after
@@ -54,7 +53,7 @@ func (d *draft) haltUnanswered() bool {
 		return false
 	}
 	before, n := len(d.events), l.person.question.n
-	reason := fmt.Sprintf("nobody answered question %d for %s (limits.answer_seconds)", n, budget.Amount(pawl.LimitTime, int64(s.Settings.AnswerTime)))
+	reason := fmt.Sprintf("nobody answered question %d for %s (limits.answer_seconds)", n, pawl.Span(s.Settings.AnswerTime))
 	if !d.notify(s.Loop(1), pawl.OutcomeHalted, reason) {
 		d.emit(0, &pawl.RunEnded{Outcome: pawl.OutcomeHalted, Reason: reason, Head: s.Loop(1).Head, Question: n})
 	}

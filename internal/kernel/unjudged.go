@@ -152,7 +152,7 @@ func (d *draft) askUnjudged(l *Loop, gates []int) {
 	more := true
 	for _, i := range gates {
 		spec := &d.s.Settings.Gates[i]
-		longer = append(longer, fmt.Sprintf("%s for at most %s", spec.Name, longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1)))
+		longer = append(longer, fmt.Sprintf("%s for at most %s", spec.Name, pawl.Span(longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1))))
 		more = more && d.s.longerOf(i) < maxLonger
 	}
 	text := d.s.unjudgedText(l, gates) + ". Without a verdict the run cannot be complete."

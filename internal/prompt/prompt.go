@@ -103,12 +103,26 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 // maxTriedTasks bounds how many tasks a prompt tells all attempts of.
 const maxTriedTasks = 8
 
+// contextText returns what the user gave besides the goal, as a list below it.
+func contextText(entries []string) string {
+	if len(entries) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nContext:\n")
+	for _, kv := range entries {
+		name, value, _ := strings.Cut(kv, "=")
+		b.WriteString("- " + name + ": " + strings.Join(strings.Fields(value), " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // data is what the template is shown. What is large and not in the template is
 // left out: it must not make others give way.
 func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (recipe.PromptData, error) {
 	place := r.job.Effect.Place
 	data := recipe.PromptData{
-		Goal: r.text("the goal", do.Goal), Scope: r.job.Settings.Scope, Agent: r.job.Settings.Agent,
+		Goal: r.text("the goal", do.Goal) + contextText(r.job.Settings.Context), Scope: r.job.Settings.Scope, Agent: r.job.Settings.Agent,
 		Iteration: place.Iteration, Max: do.Max, Tier: place.Tier, Lens: place.Lens, Focus: do.Focus,
 		History: do.History, Number: do.Number, Count: do.Count, Signs: do.Signs, Cause: do.Cause,
 	}

@@ -34,9 +34,10 @@ func TestTaskLoop(t *testing.T) {
 		Name: "taskloop",
 		Description: "Works on one task until every gate passes. Failures raise the tier, then\n" +
 			"convene a council; a security finding stops the run.",
-		Agent: "orchestration:task-loop",           // D-01
-		Tiers: []string{"haiku", "sonnet", "opus"}, // D-13 D-14 D-15
-		Start: "task",
+		Agent:  "orchestration:task-loop",                                         // D-01
+		Report: pawl.ReportStyle{Heading: "TASK LOOP", Live: pawl.LiveIterations}, // D-47
+		Tiers:  []string{"haiku", "sonnet", "opus"},                               // D-13 D-14 D-15
+		Start:  "task",
 		Kinds: []pawl.LoopKind{{
 			Name:       "task",
 			Iterations: 10,                // D-30 D-B06
@@ -134,6 +135,7 @@ func TestExplainTaskLoop(t *testing.T) {
   convene a council; a security finding stops the run.
   agent: orchestration:task-loop
   tiers: haiku, sonnet, opus
+  reports headed TASK LOOP, logs show the report of each iteration
 
 task (the root loop, at most 10 iterations)
   starts on: simple (0–4) → haiku, moderate (5–8) → sonnet, complex (9–14) → opus, scored by assess; unknown counts as 5

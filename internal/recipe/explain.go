@@ -39,8 +39,17 @@ func Explain(r pawl.Recipe) string {
 	if tree := treeOf(&r); len(tree) > 1 {
 		e.line(1, "tree: %s, at most %s active at once", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))
 	}
+	if r.Report != (pawl.ReportStyle{}) {
+		e.line(1, "%s", parts("reports headed "+r.Heading(), map[pawl.LiveReport]string{pawl.LiveIterations: "logs show the report of each iteration", pawl.LiveTasks: "logs show decision, rounds, learnings and the table of tasks"}[r.Report.Live]))
+	}
 	for i := range r.Kinds {
 		e.kind(&r.Kinds[i])
+	}
+	for i, d := range r.Deviations {
+		if i == 0 {
+			e.line(1, "otherwise than the document it follows:")
+		}
+		e.line(2, "%s", d)
 	}
 	return e.b.String()
 }
@@ -336,8 +345,11 @@ func (e *explainer) children(k *pawl.LoopKind) {
 // groupText says how many children land together, and which of them.
 func groupText(c *pawl.Children) string {
 	size := fmt.Sprintf("at most %d", c.Group)
-	if c.Group == pawl.GroupAll {
+	switch at := max(1, c.Parallel); {
+	case c.Group == pawl.GroupAll:
 		size = "all that are ready"
+	case at < c.Group && c.Land != pawl.LandAll && c.Land != pawl.LandBest: // a group is as large as its places
+		size = fmt.Sprintf("at most %d, as many as are worked on at a time (%d where parallel is higher)", at, c.Group)
 	}
 	return "in groups of " + size + map[pawl.Landing]string{pawl.LandAll: " that land as a whole or not at all", pawl.LandBest: " of which the best lands"}[c.Land]
 }

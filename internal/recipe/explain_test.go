@@ -86,7 +86,7 @@ top (the root loop, at most 1 iteration, at most 1 active at once, priority 1)
     4. vote: review by judge on medium, 2 votes, tools read run, revise goes back to plan at most 2 times, then ask, retry goes back to start at most 1 time, then fail
     5. look: review by judge on fast
   approval: by a person when confidence is below 70 %
-  children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of at most 12, scaffold first, a checkpoint after each group, only after SPLIT
+  children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of at most 2, as many as are worked on at a time (12 where parallel is higher), scaffold first, a checkpoint after each group, only after SPLIT
     before each group:
       1. gather: on the loop's tier, 20 turns
     each group: review by reviewer on large
@@ -136,5 +136,22 @@ func TestExplainCircle(t *testing.T) {
 	text := recipe.Explain(pawl.Recipe{Name: "circle", Start: "a", Kinds: []pawl.LoopKind{kind("a", "b"), kind("b", "a")}})
 	if !strings.Contains(text, "  tree: a → b → a, at most ") {
 		t.Errorf("got\n%s", text)
+	}
+}
+
+// F-79: groups are explained as large as they are.
+func TestExplainGroups(t *testing.T) {
+	for text, want := range map[string]string{
+		"parallel: 8, group: 12": "in groups of at most 8, as many as are worked on at a time (12 where parallel is higher), ",
+		"parallel: 8, group: 4":  "in groups of at most 4, ",
+		"parallel: 1, group: 3":  "in groups of at most 1, as many as are worked on at a time (3 where parallel is higher), ",
+	} {
+		r, err := recipe.Load("x", files("x.yaml", "extends: coherence\nkinds:\n  task:\n    children: {"+text+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := recipe.Explain(r); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q in\n%s", text, want, got)
+		}
 	}
 }

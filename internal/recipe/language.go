@@ -22,6 +22,11 @@ func (f *file) fields(m *strictyaml.Map) {
 	m.Key("cancel", "What a cancelled run still does: finish its iterations, continue to a boundary, or stop now; by default boundary.").Word((*string)(&r.Cancel), drains...)
 	m.Key("on_error", "How a run ends if a model or the machine fails permanently; by default halted.").Word((*string)(&r.OnError), string(pawl.OutcomeHalted), string(pawl.OutcomeFailed))
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
+	m.Key("report", "How people see the recipe's runs.").Map(func(m *strictyaml.Map) {
+		m.Key("heading", "What reports are headed with; by default the recipe's name and LOOP.").Match(&r.Report.Heading, `^[A-Z0-9][A-Z0-9 -]{0,39}$`, "capital letters, digits and blanks")
+		m.Key("live", "What logs show besides their lines: the report of each iteration of the root loop (`iterations`), or the plan's decision, each task's rounds and learnings, and the table of tasks at the end (`tasks`); by default `none`.").Word((*string)(&r.Report.Live), string(pawl.LiveNone), string(pawl.LiveIterations), string(pawl.LiveTasks))
+	})
+	m.Key("deviations", "What the recipe does otherwise than the document it follows, and why, a sentence each.").Texts(&r.Deviations)
 	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
 	m.Key("commits", "What makes commits on the run's branch: every attempt, or a task that has landed. With task, attempts are made below `refs/pawl/attempts/`, and the branch gets one commit per task, in the name of the user. By default attempt.").Word((*string)(&r.Commits), string(pawl.CommitsAttempt), string(pawl.CommitsTask))
 	m.Key("evidence", "The least strict mode of evidence that runs of the recipe may have; by default the settings decide.").Word((*string)(&r.Evidence), string(pawl.EvidenceStrict), string(pawl.EvidenceReview))

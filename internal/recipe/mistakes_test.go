@@ -157,7 +157,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		// Form.
 		{name: "unknown key", in: good, old: "start: task", new: "strat: task",
-			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, records, commits, evidence, loops, tiers, start, kinds"},
+			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, report, deviations, records, commits, evidence, loops, tiers, start, kinds"},
 		{name: "unknown key in a step", in: good, old: "first: true", new: "fist: true",
 			want: "x.yaml:14:9: kinds.task.steps[0].fist: unknown key (did you mean first?); known here: name, role, prompt, tools, limits, tier, tier_from, output, required, check, turns, session_limit, turn_cap, reminder, timeout_ms, time_cap, first, when, append, keep, for_each, parallel, questions, memory, repeat"},
 		{name: "key twice", in: good, old: "iterations: 10", new: "iterations: 10\n    iterations: 11",

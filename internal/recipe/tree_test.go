@@ -356,7 +356,7 @@ func TestExplainCoherence(t *testing.T) {
 		"planning: at most 4 rounds until APPROVED, then ask a person\n",
 		"must submit plan, kept over iterations, may ask a person, all memory,",
 		"decide: recorder, on fast, for each of plan.decisions, 4 at a time, tools read list glob grep, must submit decision,",
-		"in groups of at most 12, scaffold first, a checkpoint after each group\n",
+		"in groups of at most 8, as many as are worked on at a time (12 where parallel is higher), scaffold first, a checkpoint after each group\n",
 		"each group: review by reviewer on large, tools read list glob grep run\n",
 		"record: recorder, on fast, for each of result.decisions,",
 		"STALLED: gather, then revise\n", "FLIP-FLOPPING: rollback, then ask\n", "after 2 recoveries from one health: ask a person\n",

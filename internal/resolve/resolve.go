@@ -8,6 +8,9 @@
 // first that gives an answer gives it. A full id that is not known is never taken for
 // a similar one.
 //
+// Of several that words mean, one that has nothing to continue is not meant, nor of tasks with one goal those that
+// are done.
+//
 // Words give an answer when one task has all the hits or at least twice as many as
 // the next one, and when they are at least half of what the message says: a goal
 // that happens to begin with one of these verbs has much more to say.
@@ -30,6 +33,8 @@ type Task struct {
 	Goal string
 	// Last is the number of its last run, as in NNN-slug-r2; 0 = it is not known.
 	Last int
+	// Empty reports that nothing of it was planned or made; Done that nothing of it is left to do.
+	Empty, Done bool
 }
 
 // Outcome is what a message was found to mean.
@@ -47,7 +52,7 @@ const (
 type Answer struct {
 	Outcome Outcome
 	Task    Task // when it was found
-	// By says what decided: id, number, slug or goal.
+	// By says what decided: id, number, slug, goal or work.
 	By string
 	// Candidates are those it may be, the likeliest first; of none all tasks.
 	Candidates []Task
@@ -93,6 +98,11 @@ func Resolve(message string, tasks []Task) Answer {
 		if ahead(hits) && 2*hits[0] >= len(said) {
 			return Answer{Outcome: Found, Task: best[0], By: by.name}
 		}
+		if alike := slices.IndexFunc(append(hits, 0), func(n int) bool { return n < hits[0] }); ahead(append(hits[:1:1], hits[max(0, alike):]...)) && 2*hits[0] >= len(said) {
+			if t, ok := settle(best[:alike]); ok {
+				return Answer{Outcome: Found, Task: t, By: "work"}
+			}
+		}
 		if n := slices.Index(append(hits, 0), 0); n > 0 {
 			likely = best[:n]
 		}
@@ -102,6 +112,21 @@ func Resolve(message string, tasks []Task) Answer {
 	}
 	return Answer{Outcome: Ambiguous, Candidates: likely}
 }
+
+// settle picks one of tasks that words mean alike. Where only one has anything that could be continued, it is that
+// one; of tasks with one goal, as when something was tried again, it is the one that has something left to do.
+func settle(tasks []Task) (Task, bool) {
+	left := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool { return t.Empty })
+	if len(left) > 1 && !slices.ContainsFunc(left, func(t Task) bool { return !sameGoal(t, left[0]) }) {
+		left = slices.DeleteFunc(left, func(t Task) bool { return t.Done })
+	}
+	if len(left) != 1 {
+		return Task{}, false
+	}
+	return left[0], true
+}
+
+func sameGoal(a, b Task) bool { return slices.Equal(words(a.Goal), words(b.Goal)) }
 
 // Hints reports whether a message may mean a known task: it hints at going on with
 // something, or has what looks like a full id in it. Nothing needs to be known to

@@ -9,13 +9,13 @@ import (
 )
 
 var known = []Task{
-	{"001-add-dark-mode", "Add a dark mode to the settings page", 0},
-	{"002-fix-bug", "Fix the bug that empties the cart when a session expires", 0},
-	{"003-auth-login", "Users sign in with a password", 2},
-	{"004-auth-tokens", "Access tokens are refreshed before they expire", 0},
-	{"012-port-parser", "Port the parser to a table-driven design", 0},
-	{"012-import-csv", "Import customers from a spreadsheet, comma separated", 0}, // of another clone
-	{"101-upload-retry", "Uploads are tried again after a network failure", 0},
+	{ID: "001-add-dark-mode", Goal: "Add a dark mode to the settings page", Last: 0},
+	{ID: "002-fix-bug", Goal: "Fix the bug that empties the cart when a session expires", Last: 0},
+	{ID: "003-auth-login", Goal: "Users sign in with a password", Last: 2},
+	{ID: "004-auth-tokens", Goal: "Access tokens are refreshed before they expire", Last: 0},
+	{ID: "012-port-parser", Goal: "Port the parser to a table-driven design", Last: 0},
+	{ID: "012-import-csv", Goal: "Import customers from a spreadsheet, comma separated", Last: 0}, // of another clone
+	{ID: "101-upload-retry", Goal: "Uploads are tried again after a network failure", Last: 0},
 }
 
 // V-18 V-19 V-20 V-23 V-25
@@ -194,5 +194,30 @@ func TestLists(t *testing.T) { // F-76
 		if got := Lists(message); got != want {
 			t.Errorf("%q asks for the list of tasks: %t, want %t", message, got, want)
 		}
+	}
+}
+
+// F-79: what was tried again under the same words is not always unclear: what never came to anything, and what is
+// done, is not what is to be continued.
+func TestResolveOneGoal(t *testing.T) {
+	const goal = "Lists for a shop, with names and prices and a till that counts"
+	for name, test := range map[string]struct {
+		tasks []Task
+		want  string
+	}{
+		"NeverPlanned": {[]Task{{ID: "001-lists-for-a-shop", Goal: goal, Empty: true}, {ID: "002-lists-for-a-shop", Goal: goal}}, "002-lists-for-a-shop"},
+		"Done":         {[]Task{{ID: "001-lists-for-a-shop", Goal: goal, Done: true}, {ID: "002-lists-for-a-shop", Goal: goal}}, "002-lists-for-a-shop"},
+		"OtherEnd":     {[]Task{{ID: "001-lists-for-a-shop", Goal: goal + ": no"}, {ID: "002-lists-for-a-shop", Goal: goal, Empty: true}}, "001-lists-for-a-shop"},
+		"Beside":       {[]Task{{ID: "001-lists-for-a-shop", Goal: goal, Empty: true}, {ID: "002-lists-for-a-shop", Goal: goal}, {ID: "003-shop", Goal: "Open the shop"}}, "002-lists-for-a-shop"},
+		"BothOpen":     {[]Task{{ID: "001-lists-for-a-shop", Goal: goal}, {ID: "002-lists-for-a-shop", Goal: goal}}, ""},
+		"OtherGoal":    {[]Task{{ID: "001-lists-for-a-shop", Goal: goal + " too", Done: true}, {ID: "002-lists-for-a-shop", Goal: goal}}, ""},
+		"BothEmpty":    {[]Task{{ID: "001-lists-for-a-shop", Goal: goal, Empty: true}, {ID: "002-lists-for-a-shop", Goal: goal, Empty: true}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Resolve("continue the lists for the shop", test.tasks)
+			if got.Task.ID != test.want || (got.Outcome == Found) != (test.want != "") {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }

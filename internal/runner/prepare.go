@@ -226,7 +226,7 @@ func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult, barred b
 	case barred:
 		return fmt.Sprintf("prepare %q was ended", line)
 	case res.TimedOut:
-		return fmt.Sprintf("prepare %q timed out: all commands together have %s (prepare_timeout_ms)", line, s.PrepareTime())
+		return fmt.Sprintf("prepare %q timed out: all commands together have %s (prepare_timeout_ms)", line, pawl.Span(s.PrepareTime()))
 	case res.Missing:
 		return fmt.Sprintf("prepare %q: the program is not installed (exit %d)", line, res.ExitCode)
 	case res.ExitCode != 0:

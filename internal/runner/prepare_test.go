@@ -602,7 +602,7 @@ func TestUpdateDependenciesInTheWay(t *testing.T) {
 		}
 		return pawl.CommandResult{TimedOut: true, Output: []byte("so far\n")}, nil
 	})
-	if b, text := update("gone", "npm install"); !b.IsError || text != "$ npm install\nit timed out: all commands together have 3m0s\nso far\nthe egress proxy refused a request: evil.test:443 is not named\n" {
+	if b, text := update("gone", "npm install"); !b.IsError || text != "$ npm install\nit timed out: all commands together have 3m\nso far\nthe egress proxy refused a request: evil.test:443 is not named\n" {
 		t.Errorf("of an update that takes too long it says %+v\n%s", b, text)
 	}
 }

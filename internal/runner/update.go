@@ -80,7 +80,7 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		case barred:
 			out.Text += "it was ended\n"
 		case res.TimedOut:
-			out.Text += fmt.Sprintf("it timed out: all commands together have %s\n", d.job.Settings.PrepareTime())
+			out.Text += fmt.Sprintf("it timed out: all commands together have %s\n", pawl.Span(d.job.Settings.PrepareTime()))
 		default:
 			out.Text += fmt.Sprintf("exit code %d\n", res.ExitCode)
 		}

@@ -203,7 +203,7 @@ func (r *rule) judge(text []byte, place []int, since int) (stretch, bool) {
 		break
 	}
 	value := string(text[from:to])
-	if r.Entropy > 0 && entropy(value) <= r.Entropy || isChecksum(r.ID, text[begin:from]) || isCounted(r.ID, value) {
+	if r.Entropy > 0 && entropy(value) <= r.Entropy || isChecksum(r.ID, text[begin:from]) || isCounted(r.ID, value) || r.own && isPlaceholder(string(text[begin:from]), value) {
 		return stretch{}, false
 	}
 	line := text[bytes.LastIndexByte(text[:begin], '\n')+1:]

@@ -69,7 +69,7 @@ func TestRecorded(t *testing.T) {
 			}
 		}
 		for _, g := range got { // gitleaks itself drops what another rule names better
-			if found := s.Text[g.from:g.to]; g.names[0] != genericRule &&
+			if found := s.Text[g.from:g.to]; g.names[0] != genericRule && !isOwn()[g.names[0]] &&
 				!slices.ContainsFunc(s.Found, func(f one) bool { return f.Rule == g.names[0] && strings.Contains(string(f.What), string(found)) }) {
 				t.Errorf("sample %d: %s %q is found in %q, and gitleaks does not find it", i, g.names[0], found, s.Text)
 			}
@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 		{"JWT", "a.http", "Authorization: Bearer " + jwt + "\n", "jwt", jwt},
 		{"PEM", "id_rsa", pemKey, "private-key", strings.TrimSuffix(pemKey, "\n")},
 		{"OpenSSH", "id_ed25519", pemOf("OPENSSH PRIVATE KEY", 5), "private-key", strings.TrimSuffix(pemOf("OPENSSH PRIVATE KEY", 5), "\n")},
-		{"Env", ".env", "PORT=8080\nDB_PASSWORD=" + envValue + "\nDEBUG=true\n", "generic-api-key", envValue},
+		{"Env", ".env", "PORT=8080\nDB_PASSWORD=" + envValue + "\nDEBUG=true\n", "env-password", envValue},
 		{"EnvJSON", "a.json", "{\"password\": \"" + envValue + "\"}", "generic-api-key", envValue},
 		{"PKCS12", "cert/a.p12", "\x00\x01", "pkcs12-file", ""},
 	} {

@@ -16,7 +16,7 @@ const (
 // of it comes; the length of the text if there is none. What is before it can be shown, redacted. It
 // never lies inside a secret that is there already.
 func (r *Redactor) Undecided(text []byte) int {
-	cut := beginsAt(text, min(r.unfinishedValue(text), unfinishedPEM(text)))
+	cut := beginsAt(text, min(r.unfinishedValue(text), unfinishedPEM(text), unfinishedOwn(text)))
 	for _, s := range r.stretches("", text) {
 		if s.from < cut && cut < s.to {
 			return beginsAt(text, s.from)
@@ -48,6 +48,32 @@ func (r *Redactor) unfinishedValue(text []byte) int {
 				break
 			}
 		}
+	}
+	return cut
+}
+
+// maxOwn is how many bytes after its beginning the rules of ours are waited for.
+const maxOwn = 300
+
+// unfinishedOwn returns where something begins at the end of a text that a rule of ours may still match: it has several
+// words, as a line of .netrc, or several lines.
+func unfinishedOwn(text []byte) int {
+	tail := max(0, len(text)-maxOwn)
+	cut := len(text)
+	rules().keywords.each(text[tail:], func(at int, key keyword) {
+		if key.rule.own {
+			cut = min(cut, tail+at)
+		}
+	})
+	for at := tail; at < cut; {
+		if text[at] == '[' && (at == 0 || text[at-1] == '\n') { // a section of settings
+			return at
+		}
+		line := bytes.IndexByte(text[at:], '\n')
+		if line < 0 {
+			break
+		}
+		at += line + 1
 	}
 	return cut
 }

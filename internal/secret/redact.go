@@ -197,7 +197,7 @@ func (s *stretch) join(other stretch) {
 		if longer && !slices.Contains(s.names, other.names[0]) {
 			s.names = append(s.names, other.names[0])
 		}
-	case other.known, !s.known && s.names[0] == genericRule:
+	case other.known, !s.known && (s.names[0] == genericRule || isOwn()[s.names[0]] && other.names[0] != genericRule):
 		s.names, s.known = other.names, other.known
 	}
 }

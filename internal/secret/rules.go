@@ -23,6 +23,10 @@ func load() *ruleset {
 	if err := json.Unmarshal(rulesFile, &set); err != nil {
 		panic(fmt.Sprintf("secret: rules.json is damaged: %v", err)) // it is part of the program
 	}
+	for _, r := range ownRules() {
+		r.own = true
+		set.Rules = append(set.Rules, r)
+	}
 	set.index()
 	return &set
 }
@@ -44,6 +48,8 @@ type rule struct {
 	Entropy  float64  `json:"entropy"` // what a secret must have more of, in bits a character; 0 = any
 	Keywords []string `json:"keywords"`
 	Allow    []*allow `json:"allow"`
+
+	own bool // it is none of gitleaks'
 
 	once  sync.Once // guards what follows
 	path  *regexp.Regexp

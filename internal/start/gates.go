@@ -46,6 +46,9 @@ func (s *starting) addGates(repo fs.FS) error {
 	}
 	set.AllowMissingGates = append(set.AllowMissingGates, flags.AllowMissingGate...)
 	set.Scope = append(set.Scope, flags.Scope...)
+	if err := s.entries(set); err != nil {
+		return err
+	}
 	set.AllowPaths = append(set.AllowPaths, flags.AllowPath...)
 	if flags.RequireGreen {
 		for i := range set.Gates {

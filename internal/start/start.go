@@ -169,6 +169,11 @@ func (s *starting) choose(context.Context) (err error) {
 	if err := s.config.Apply(&s.spec.Recipe); err != nil {
 		return err
 	}
+	if s.req.Flags.NoFinalReview {
+		if err := s.dropFinalReview(); err != nil {
+			return err
+		}
+	}
 	s.spec.Settings.Evidence = s.spec.Settings.Evidence.Stricter(s.spec.Recipe.Evidence)
 	s.spec.Prompts, s.spec.Origin = whole.Prompts, whole.Origin
 	criteria := s.config.Criteria

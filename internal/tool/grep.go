@@ -91,7 +91,7 @@ func grepFiles(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (stri
 	if err := entries.everything(ctx, rel); err != nil {
 		return "", err
 	}
-	return s.report(entries.partial), nil
+	return markedNote("pattern", args.Pattern) + s.report(entries.partial), nil
 }
 
 // search collects matching lines.

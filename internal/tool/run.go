@@ -77,7 +77,7 @@ func (Run) Call(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (paw
 		return pawl.ToolResult{}, fmt.Errorf("run: %w", err)
 	}
 	return pawl.ToolResult{
-		Text:    commandText(result, timeout),
+		Text:    markedNote("command", args.Command) + commandText(result, timeout),
 		IsError: result.ExitCode != 0 || result.TimedOut,
 		Met:     result.Met,
 	}, nil
@@ -89,7 +89,7 @@ func commandText(r pawl.CommandResult, timeout time.Duration) string {
 	var how string
 	switch {
 	case r.TimedOut:
-		how = fmt.Sprintf("timed out: ended after %s", timeout)
+		how = fmt.Sprintf("timed out: ended after %s", pawl.Span(timeout))
 	case r.ExitCode < 0:
 		how = "ended by a signal"
 	case r.Missing:

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 		"Failure":  {pawl.CommandResult{ExitCode: 3, Output: []byte("oops\n")}, "exit code 3\n\noops\n", true},
 		"Signal":   {pawl.CommandResult{ExitCode: -1}, "ended by a signal, no output\n", true},
 		"Missing":  {pawl.CommandResult{ExitCode: 127, Missing: true, Output: []byte("sh: x\n")}, "exit code 127: the program is not installed, or not on PATH\n\nsh: x\n", true},
-		"TimedOut": {pawl.CommandResult{ExitCode: -1, TimedOut: true, Output: []byte("so far\n")}, "timed out: ended after 2m0s\n\nso far\n", true},
+		"TimedOut": {pawl.CommandResult{ExitCode: -1, TimedOut: true, Output: []byte("so far\n")}, "timed out: ended after 2m\n\nso far\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := MustWorld(t, nil)
@@ -52,6 +52,19 @@ func TestRun(t *testing.T) {
 				t.Errorf("got %+v, want %q, error %v", got, test.want, test.isError)
 			}
 		})
+	}
+}
+
+// F-107: a command that held a secret runs with the mark in its place, and the model is told so, however it ends.
+func TestRunWithoutTheSecret(t *testing.T) {
+	for _, result := range []pawl.CommandResult{{Output: []byte("hi\n")}, {ExitCode: 7, Output: []byte("401\n")}, {TimedOut: true}} {
+		w := MustWorld(t, nil)
+		w.env.Room = (&scripted{result: result}).open
+		got := w.call(t, tool.Run{}, map[string]any{"command": "psql postgres://shop:[redacted:url-password]@db/shop"})
+		if !strings.HasPrefix(got.Text, "note: there was a secret in the command. A secret is never passed on, so the text [redacted:url-password] stood in its place") ||
+			!strings.HasSuffix(got.Text, string(result.Output)) {
+			t.Errorf("got %q", got.Text)
+		}
 	}
 }
 

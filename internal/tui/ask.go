@@ -141,7 +141,7 @@ func (m *Model) askRows(width int) []row {
 
 // planRows are the screen that a plan is approved on. R-50
 func (m *Model) planRows(s *shown, q *view.Question, p *artifact.Plan, width int) []row {
-	out := []row{say(yellow, "PLAN AWAITING APPROVAL"), {}}
+	out := []row{say(yellow, view.PlanHeading(q.Approval())), {}}
 	out = append(out, m.fact("Plan", p.Title, width)...)
 	if q.Loop != nil {
 		out = append(out, m.fact("Loop ID", q.Loop.ID, width)...)

@@ -54,6 +54,11 @@ func TestPlanIsApprovedRejectedIterated(t *testing.T) {
 			}
 			d.look()
 			d.shows("Answered: " + c.choice + " by ada")
+			// F-79: what was decided does not wait any more.
+			d.shows(map[string]string{"approve": "PLAN APPROVED", "reject": "PLAN REJECTED", "iterate": "PLAN SENT BACK"}[c.choice])
+			if strings.Contains(d.screen(), "AWAITING") {
+				t.Errorf("it waits for what was decided:\n%s", d.screen())
+			}
 		})
 	}
 }
@@ -502,12 +507,12 @@ func TestBeginsInTheRepositoryItIsStartedIn(t *testing.T) {
 	})
 }
 
-// Of the runs of a task a number means the latest, and an id that is one means no other.
-// F-21
+// The number of a task with several runs means none of them alone, and an id that is one means no other.
+// F-21 F-96
 func TestNamed(t *testing.T) {
 	runs := []pawl.RunInfo{{ID: "007-fix", Task: 7}, {ID: "007-fix-r2", Task: 7}, {ID: "070-other", Task: 70}}
 	for want, found := range map[string][]pawl.RunID{
-		"7": {"007-fix-r2"}, "007": {"007-fix-r2"}, "007-fix": {"007-fix"}, "007-f": {"007-fix", "007-fix-r2"}, "070-": {"070-other"}, "8": nil, "x": nil,
+		"7": {"007-fix", "007-fix-r2"}, "007-r2": {"007-fix-r2"}, "7-r1": {"007-fix"}, "007-fix": {"007-fix"}, "007-f": {"007-fix", "007-fix-r2"}, "070-": {"070-other"}, "8": nil, "x": nil,
 	} {
 		if got := named(runs, want); !slices.Equal(got, found) {
 			t.Errorf("%s: %v, want %v", want, got, found)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -341,17 +340,13 @@ func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	return n
 }
 
-// named are the runs of a project that may be meant by an id, the beginning of one, or a
-// number, which is that of the latest run of a task.
+// named are the runs of a project that may be meant by an id, the beginning of one, or a number.
 func named(runs []pawl.RunInfo, want string) (found []pawl.RunID) {
-	n, err := strconv.Atoi(want)
 	for _, r := range runs {
 		switch {
 		case string(r.ID) == want:
 			return []pawl.RunID{r.ID}
-		case err == nil && r.Task == n:
-			found = []pawl.RunID{r.ID}
-		case err != nil && strings.HasPrefix(string(r.ID), want):
+		case r.ID.IsCalled(want):
 			found = append(found, r.ID)
 		}
 	}

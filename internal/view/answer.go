@@ -211,14 +211,19 @@ const (
 )
 
 // AnswerHeading returns the line above an answer of the run: it says so when nobody speaks for the
-// run, and when the attempt that wrote the answer did not pass.
+// run, and when the attempt that wrote the answer did not pass. Of a run that did not end complete it says whose
+// words they are, since they may claim more than holds.
 func (r *Run) AnswerHeading(a *Answer) string {
 	last := a.Parts[len(a.Parts)-1]
 	switch {
 	case a.ByTask():
 		return "No answer was written for the whole run. What its tasks say:"
 	case r.root().isAlone() && !last.Passed:
-		return fmt.Sprintf("Answer of attempt %d, which did not pass:", last.Iteration)
+		return fmt.Sprintf("The agent's answer at attempt %d, which did not pass:", last.Iteration)
+	case r.Outcome == pawl.OutcomeUnverified:
+		return fmt.Sprintf("The agent's answer in step %s, which nothing verified:", last.Step)
+	case !r.Outcome.Succeeded():
+		return fmt.Sprintf("The agent's answer in step %s, though the run ended %s:", last.Step, plain.Line(string(r.Outcome), 0))
 	}
 	return "Answer:"
 }

@@ -123,27 +123,34 @@ func TestAnswerOfTheAttempt(t *testing.T) {
 			s.close(pawl.OutcomeComplete, "every gate passed")
 		},
 			2, "yes\n\nin\n\n    a.go", "\nAnswer:\n  yes\n\n  in\n\n      a.go\n\n"},
+		// F-96: an answer is somebody's words, which stand below an end that they may contradict.
+		"Claims": {func(s *story) { s.try("the goal is reached", true); s.close(pawl.OutcomeBlocked, "a finding") },
+			1, "the goal is reached", "\nThe agent's answer in step implement, though the run ended blocked:\n  the goal is reached\n\n"},
+		"ClaimsAfterFailure": {func(s *story) { s.try("the goal is reached", true); s.close(pawl.OutcomeFailed, "disk") },
+			1, "the goal is reached", "\nThe agent's answer in step implement, though the run ended failed:\n  the goal is reached\n\n"},
+		"Unverified": {func(s *story) { s.try("the goal is reached", true); s.close(pawl.OutcomeUnverified, "no gates") },
+			1, "the goal is reached", "\nThe agent's answer in step implement, which nothing verified:\n  the goal is reached\n\n"},
 		"Last": {func(s *story) { s.try("first", false); s.try("second", false); s.close(pawl.OutcomeIncomplete, "max") },
-			2, "second", "\nAnswer of attempt 2, which did not pass:\n  second\n\n"},
+			2, "second", "\nThe agent's answer at attempt 2, which did not pass:\n  second\n\n"},
 		"Delivered": {func(s *story) {
 			s.try("first", false)
 			s.try("second", false)
 			s.deliver(1, pawl.OutcomeHalted, "budget")
 		},
-			1, "first", "\nAnswer of attempt 1, which did not pass:\n  first\n\n"},
+			1, "first", "\nThe agent's answer at attempt 1, which did not pass:\n  first\n\n"},
 		"CutShort": {func(s *story) {
 			s.try("first", false)
 			s.iterate(1, "")
 			s.says(s.implementing(), pawl.SessionAbandoned, "half")
 			s.close(pawl.OutcomeHalted, "budget")
-		}, 1, "first", "\nAnswer of attempt 1, which did not pass:\n  first\n\n"},
+		}, 1, "first", "\nThe agent's answer at attempt 1, which did not pass:\n  first\n\n"},
 		"AtTheCap": {func(s *story) {
 			s.iterate(1, "")
 			s.says(s.implementing(), pawl.SessionTurns, "all turns are used")
 			s.commit(1)
 			s.fail(pawl.DecideIterate, "red", "red")
 			s.close(pawl.OutcomeIncomplete, "max")
-		}, 1, "all turns are used", "\nAnswer of attempt 1, which did not pass:\n  all turns are used\n\n"},
+		}, 1, "all turns are used", "\nThe agent's answer at attempt 1, which did not pass:\n  all turns are used\n\n"},
 		"Blocked": {func(s *story) {
 			s.try(`{"summary":"no key","status":"blocked","reason":"there is none"}`, false)
 			s.close(pawl.OutcomeBlocked, "blocked")

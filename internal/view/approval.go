@@ -179,13 +179,32 @@ func (r *Record) PlanPreview(blobs Blobs) (PlanPreview, error) {
 	return p, nil
 }
 
+// PlanHeading returns what stands above a plan.
+func PlanHeading(a pawl.ApprovalState) string {
+	return map[pawl.ApprovalState]string{pawl.ApprovalAwaiting: "PLAN AWAITING APPROVAL", pawl.ApprovalNone: "PLAN", pawl.ApprovalApproved: "PLAN APPROVED",
+		pawl.ApprovalRejected: "PLAN REJECTED", pawl.ApprovalIterating: "PLAN SENT BACK"}[a]
+}
+
+// Approval returns where the approval stands that a question about a plan asks for.
+func (q *Question) Approval() pawl.ApprovalState {
+	switch {
+	case q.Withdrawn != nil:
+		return pawl.ApprovalNone
+	case q.Answered == nil:
+		return pawl.ApprovalAwaiting
+	case q.Answered.Choice == choiceIterate:
+		return pawl.ApprovalIterating
+	case q.denied():
+		return pawl.ApprovalRejected
+	}
+	return pawl.ApprovalApproved
+}
+
 // PlanText returns a plan for people, as it waits for their approval or as it was decided
 // on, no wider than width where that is not zero.
 func PlanText(p PlanPreview, width int) string {
 	var t text
-	head := map[pawl.ApprovalState]string{pawl.ApprovalAwaiting: "PLAN AWAITING APPROVAL", pawl.ApprovalNone: "PLAN", pawl.ApprovalApproved: "PLAN APPROVED",
-		pawl.ApprovalRejected: "PLAN REJECTED", pawl.ApprovalIterating: "PLAN SENT BACK"}[p.Approval]
-	t.line("%s", head+by(p.By))
+	t.line("%s", PlanHeading(p.Approval)+by(p.By))
 	t.line("")
 	t.line("  Plan:       %s", p.Title)
 	t.line("  Loop ID:    %s", p.ID)

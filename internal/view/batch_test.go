@@ -292,3 +292,21 @@ func TestReusedVerdicts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// F-79: as long as a person is asked about a blocked task, nothing says that the whole is progressing.
+func TestBlockedIsNotProgressing(t *testing.T) {
+	s := coherenceAsks(t)
+	s.add(1, &pawl.HealthJudged{Batch: 1, Health: pawl.HealthProgressing, Reason: "batch 1: 1 of 1 approved"})
+	r := fold(s.events)
+	last := s.events[len(s.events)-1]
+	if got, want := Line(last, r, nil), "Health after batch 1: BLOCKED: 1.1 waits for your answer to question 2; the others: batch 1: 1 of 1 approved"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r.Look(last).Tone != ToneWarning || r.Info().Health != pawl.HealthBlocked {
+		t.Errorf("the line looks %+v, the run's line says %s", r.Look(last), r.Info().Health)
+	}
+	s.add(0, &pawl.QuestionAnswered{N: 2, Choice: "again", By: "ada"})
+	if r = fold(s.events); r.Info().Health != pawl.HealthProgressing {
+		t.Errorf("answered: %s", r.Info().Health)
+	}
+}

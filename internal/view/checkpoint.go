@@ -23,8 +23,8 @@ type CheckpointList struct {
 	Run pawl.RunID `json:"run"`
 	// At is the checkpoint the branch was at last, LastGood the newest good one on
 	// the way there, Best the one of them with the most tasks approved, then the most
-	// tests that pass, then the newest; 0 = there is none. A run without children has no
-	// checkpoints, and Best is its best verified attempt.
+	// tests that pass, then the newest; 0 = there is none. A run without children has its attempts
+	// for checkpoints, and Best is its best verified one.
 	At       int `json:"at"`
 	LastGood int `json:"last_good"`
 	Best     int `json:"best"`
@@ -96,6 +96,9 @@ func Checkpoints(r *Run) CheckpointList {
 			Commit: commit(k.Commit), Ref: plain.Line(k.Ref, 0), Good: k.Good, LastGood: k == good, Best: k == best, Left: !kept[k],
 			Approved: k.Approved, Passing: k.Passing, Event: k.Seq, Time: k.Time})
 	}
+	if l.isAlone() {
+		l.attemptRows(&out)
+	}
 	for _, b := range l.Rollbacks {
 		row := RollbackRow{To: b.To, Ending: b.Ending, Reason: plain.Line(b.Reason, 0), By: plain.Line(b.By, 0), Reopen: append([]string{}, lines(b.Reopen)...),
 			Event: b.Seq, Time: b.Time, where: fmt.Sprintf("checkpoint %d", b.To)}
@@ -108,6 +111,34 @@ func Checkpoints(r *Run) CheckpointList {
 		out.Rollbacks = append(out.Rollbacks, row)
 	}
 	return out
+}
+
+// attemptRows adds the attempts of a loop without children that a person can take it back to.
+func (l *Loop) attemptRows(out *CheckpointList) {
+	for _, it := range l.Iterations {
+		if it.End == nil || it.Commit == nil {
+			continue
+		}
+		row := CheckpointRow{N: it.N, Label: l.stretch(it.N), Commit: commit(it.Commit.Commit), Good: it.End.Decision == pawl.DecideComplete || it.End.Mends || it.End.Unproven,
+			Best: it.N == out.Best, Event: it.EndSeq, Time: it.Ended}
+		for _, g := range it.Gates {
+			if g.Kind == pawl.GateTests && g.judge != pawl.JudgeGoal {
+				row.Passing += g.Passed
+			}
+		}
+		out.Checkpoints, out.At = append(out.Checkpoints, row), it.N
+	}
+	if back := l.backAt(); back != nil {
+		out.At = back.N
+	}
+	for i := range out.Checkpoints {
+		if k := &out.Checkpoints[i]; k.Good {
+			out.LastGood = k.N
+		}
+	}
+	for i := range out.Checkpoints {
+		out.Checkpoints[i].LastGood = out.Checkpoints[i].N == out.LastGood
+	}
 }
 
 // marks returns what distinguishes a checkpoint.
@@ -135,16 +166,15 @@ func CheckpointsText(r *Run, width int) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	switch l := r.root(); {
-	case l.isAlone() && l.bestIteration() == nil:
-		t.line("  no attempt was judged in full yet")
-		return t.String()
 	case l.isAlone():
-		it := l.bestIteration()
-		t.line("  attempt %d is the best verified one, in commit %s (event %d)", it.N, short(it.End.Commit), it.EndSeq)
-		for _, b := range list.Rollbacks {
-			t.line("  %s", b.text())
+		if it := l.bestIteration(); it == nil {
+			t.line("  no attempt was judged in full yet")
+		} else {
+			t.line("  attempt %d is the best verified one, in commit %s (event %d)", it.N, short(it.End.Commit), it.EndSeq)
 		}
-		return t.String()
+		if len(list.Checkpoints) == 0 {
+			return t.String()
+		}
 	case len(list.Checkpoints) == 0:
 		t.line("  no checkpoint yet")
 		return t.String()
@@ -163,7 +193,7 @@ func (list *CheckpointList) table(t *text, width int) {
 		}
 		tests := "-"
 		if k.Passing > 0 {
-			tests = Thousands(int64(k.Passing))
+			tests = pawl.Thousands(int64(k.Passing))
 		}
 		rows = append(rows, []string{here, fmt.Sprint(k.N), dashed(k.Label), short(k.Commit), fmt.Sprint(k.Approved), tests, fmt.Sprint(k.Event), k.marks()})
 	}

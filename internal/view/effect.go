@@ -166,9 +166,9 @@ func (t teller) tellEffect() string {
 			return fmt.Sprintf("%s: %s", b.Effect.Place.String(), toolCall(do.Tool, t.blobs.bytes(do.Args)))
 		case *pawl.Wait:
 			if b.Effect.Session > 0 && do.Account == (pawl.Account{}) { // before its next try
-				return fmt.Sprintf("Trying again in %s%s", span(do.For), because(do.Reason))
+				return fmt.Sprintf("Trying again in %s%s", pawl.Span(do.For), because(do.Reason))
 			}
-			return fmt.Sprintf("Waiting %s%s%s", span(do.For), accountText(do), because(do.Reason))
+			return fmt.Sprintf("Waiting %s%s%s", pawl.Span(do.For), accountText(do), because(do.Reason))
 		}
 		return effectName(&b.Effect)
 	case *pawl.EffectFailed:

@@ -225,7 +225,7 @@ func furtherVerdict(b *pawl.GateJudged) string {
 		s += fmt.Sprintf(", %d/%d", b.Passed, b.Total)
 	}
 	if b.Duration > 0 { // every further run costs the user's time
-		s += " in " + span(b.Duration)
+		s += " in " + pawl.Span(b.Duration)
 	}
 	return s
 }

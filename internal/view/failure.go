@@ -105,6 +105,9 @@ func (r *Run) Look(e pawl.Event) Look {
 	if e.Seq == r.repeated {
 		return Look{Level: Detail, Tone: ToneQuiet}
 	}
+	if b, ok := e.Body.(*pawl.HealthJudged); ok && b.Health == pawl.HealthProgressing && e.Loop == 1 && r.blockedQuestion() != nil {
+		return Look{Level: Important, Tone: ToneWarning}
+	}
 	return LookOf(e)
 }
 

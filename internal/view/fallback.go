@@ -87,7 +87,7 @@ func (r *Run) switchedText(l *Loop, b *pawl.ModelSwitched) string {
 			whose = t.words(x.Place)
 		}
 	case b.For > 0:
-		long = " for " + span(b.For)
+		long = " for " + pawl.Span(b.For)
 	}
 	return fmt.Sprintf("%s uses %s in place of %s%s: %s", whose, to, from, long, plain.Line(b.Reason, 200))
 }

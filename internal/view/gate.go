@@ -226,7 +226,7 @@ func tookLong(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
-	return " in " + span(d)
+	return " in " + pawl.Span(d)
 }
 
 // lacking returns what a gate needs that the base does not have.

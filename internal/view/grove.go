@@ -134,7 +134,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 			status += fmt.Sprintf(" g%d", row.Generation)
 		}
 		table = append(table, []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
-			r.money(row.Money.Spent), r.someMoney(row.Money.Held), r.someMoney(row.Money.Lost), span(row.Time.Truncate(time.Second)), row.Note})
+			r.money(row.Money.Spent), r.someMoney(row.Money.Held), r.someMoney(row.Money.Lost), pawl.Span(row.Time.Truncate(time.Second)), row.Note})
 	}
 	withoutUnused(table, 7, 8)
 	if !wide {
@@ -197,7 +197,7 @@ func SignalsText(r *Run, width int) string {
 		case s.Expired:
 			seen = "expired"
 		case s.AcknowledgedAt > 0:
-			seen = "after " + span(time.Duration(s.AcknowledgedAt-s.CreatedAt)*time.Millisecond)
+			seen = "after " + pawl.Span(time.Duration(s.AcknowledgedAt-s.CreatedAt)*time.Millisecond)
 		}
 		reason := s.Reason
 		if hears := s.Hears(); hears != "" {

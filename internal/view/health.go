@@ -31,6 +31,25 @@ func (h *HealthVerdict) now() pawl.Health {
 	return h.Health
 }
 
+// blockedQuestion returns the first open question about a task of the root loop that is blocked, or nil.
+func (r *Run) blockedQuestion() *Question {
+	for _, q := range r.OpenQuestions() {
+		if q.Kind == pawl.AskBlocked && q.Loop.Parent == 1 {
+			return q
+		}
+	}
+	return nil
+}
+
+// healthNow returns what the verdict on the root loop comes to: nothing progresses as a whole as long as a person is
+// asked about a task that is blocked.
+func (r *Run) healthNow(h *HealthVerdict) pawl.Health {
+	if h.now() == pawl.HealthProgressing && r.blockedQuestion() != nil {
+		return pawl.HealthBlocked
+	}
+	return h.now()
+}
+
 // text returns the monitor's verdict with its evidence and what follows.
 func (h *HealthVerdict) text() string {
 	s := fmt.Sprintf("health after %s: %s%s", h.after, h.Health, because(h.Reason))
@@ -148,6 +167,9 @@ func (t teller) tellHealth() string {
 		when := "after"
 		if x := t.l.underWay(); x != nil && x.N == b.Batch { // a task is blocked
 			when = "in"
+		}
+		if q := t.r.blockedQuestion(); q != nil && b.Health == pawl.HealthProgressing && t.l == t.r.root() {
+			return fmt.Sprintf("Health %s %s: %s: %s waits for your answer to question %d; the others: %s", when, t.l.stretch(b.Batch), pawl.HealthBlocked, q.Loop.Task, q.N, b.Reason)
 		}
 		return fmt.Sprintf("Health %s %s: %s%s%s", when, t.l.stretch(b.Batch), b.Health, because(b.Reason), follows(b))
 	case *pawl.HealthOverridden:

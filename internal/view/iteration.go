@@ -25,6 +25,7 @@ type Iteration struct {
 	Attempt  int
 	Sessions []*Session
 	Gates    []*Gate       // of the present candidate, or of the same tree in an earlier iteration
+	Routes   []Route       // verdicts that sent it back to a step, oldest first
 	asked    []*FurtherRun // gates that were asked again about the same commit
 	second   []string      // reviews that judge the tree of an earlier iteration a second time
 	Commit   *pawl.Committed
@@ -37,6 +38,13 @@ type Iteration struct {
 	Spent    Spending // so far
 }
 
+// Route is a verdict that sent an iteration back to one of its steps.
+type Route struct {
+	pawl.Rerouted
+	Seq   pawl.Seq
+	Gates []*Gate // all verdicts on what was sent back
+}
+
 // Escalation is a change to a stronger tier.
 type Escalation struct {
 	pawl.Escalated
@@ -46,7 +54,7 @@ type Escalation struct {
 // restart begins the iteration anew: what was judged and who was at work does
 // not count any more.
 func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
-	it.Attempt, it.Gates, it.second, it.Exam, it.again = b.Attempt, nil, nil, nil, seq
+	it.Attempt, it.Gates, it.Routes, it.second, it.Exam, it.again = b.Attempt, nil, nil, nil, nil, seq
 	for _, s := range it.Sessions {
 		if s.End == nil {
 			s.End = &pawl.SessionEnded{Session: s.Session, Result: pawl.SessionAbandoned, Reason: b.Reason}
@@ -150,6 +158,10 @@ func (r *Run) applyIteration(l *Loop, e pawl.Event) {
 				l.Conflicts++
 			}
 			it.Spent.Cost, it.Spent.Tokens = b.Cost, b.Tokens
+		}
+	case *pawl.Rerouted:
+		if it := l.last(); it != nil && b.Max > 0 {
+			it.Routes = append(it.Routes, Route{*b, e.Seq, slices.Clone(it.Gates)})
 		}
 	case *pawl.RoundsEnded:
 		l.letPass = l.letPassBy(e, b)

@@ -29,12 +29,12 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 	}
 	for _, l := range r.Loops {
 		if s := l.sessionOf(); s != nil {
-			with := Amount(b.Limit, had-lost) + " spent"
+			with := b.Limit.Amount(had-lost) + " spent"
 			if lost > 0 {
-				with += " and " + Amount(b.Limit, lost) + " lost"
+				with += " and " + b.Limit.Amount(lost) + " lost"
 			}
 			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %d of %s wanted up to %s of %s, with %s",
-				s.Turn+1, s.Place.Words(), Amount(b.Limit, b.Value-had), b.Limit, with)}
+				s.Turn+1, s.Place.Words(), b.Limit.Amount(b.Value-had), b.Limit, with)}
 		}
 	}
 }
@@ -69,7 +69,7 @@ func limitsText(l pawl.Limits) string {
 	add := func(name pawl.LimitName, v int64) {
 		text := "none"
 		if v > 0 {
-			text = Amount(name, v)
+			text = name.Amount(v)
 		}
 		parts = append(parts, string(name)+" "+text)
 	}
@@ -106,7 +106,7 @@ func (t teller) tellLimit() string {
 	case *pawl.LimitReached:
 		return capital(limitText(b))
 	case *pawl.BudgetWarned:
-		return fmt.Sprintf("Warning: four fifths of the limit on %s are used: %s of %s", b.Limit, Amount(b.Limit, b.Value), Amount(b.Limit, b.Max))
+		return fmt.Sprintf("Warning: four fifths of the limit on %s are used: %s of %s", b.Limit, b.Limit.Amount(b.Value), b.Limit.Amount(b.Max))
 	}
 	return ""
 }

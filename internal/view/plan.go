@@ -159,6 +159,24 @@ func (t *Task) Took(now time.Time) time.Duration {
 	return d
 }
 
+// stopped is the word of a task that was at work when its run ended, and continues when the run does.
+const stopped = "stopped"
+
+// IsStopped reports whether the task was at work when its run ended. Its status stays running, as it continues
+// when the run does.
+func (t *Task) IsStopped() bool {
+	l := t.Loop()
+	return t.Status == pawl.TaskRunning && l != nil && l.End != nil && l.End.Stopped
+}
+
+// State returns where the task stands in a word: its status, or that it was stopped.
+func (t *Task) State() string {
+	if t.IsStopped() {
+		return stopped
+	}
+	return t.Status.String()
+}
+
 func (t *Task) move(e pawl.Event, to pawl.TaskStatus, cause, reason string) {
 	t.Status, t.Cause, t.Reason, t.Seq = to, cause, reason, e.Seq
 }
@@ -193,6 +211,17 @@ func (p *Plan) Count(s pawl.TaskStatus) int {
 	n := 0
 	for _, t := range p.Tasks {
 		if t.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// countStopped returns how many tasks were at work when their run ended.
+func (p *Plan) countStopped() int {
+	n := 0
+	for _, t := range p.Tasks {
+		if t.IsStopped() {
 			n++
 		}
 	}

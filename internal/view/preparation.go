@@ -56,7 +56,7 @@ func (p *Preparations) String() string {
 	if p.Ran == 0 {
 		return ""
 	}
-	parts := []string{line("%s in %s", count(p.Ran, "preparation"), span(p.Time))}
+	parts := []string{line("%s in %s", count(p.Ran, "preparation"), pawl.Span(p.Time))}
 	if p.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", p.Failed))
 	}
@@ -89,7 +89,7 @@ func listed(names []string) string {
 
 // preparedText returns the line for a preparation.
 func preparedText(b *pawl.Prepared) string {
-	head := line("Prepared in %s", span(b.Duration))
+	head := line("Prepared in %s", pawl.Span(b.Duration))
 	switch {
 	case b.Failed != "":
 		head = line("Not prepared: %s", b.Why())

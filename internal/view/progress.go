@@ -38,6 +38,9 @@ type ProgressOptions struct {
 	// Transcript shows what was said and done in sessions, entry by entry; nil shows a line for
 	// each.
 	Transcript *TranscriptOptions
+	// Documents returns what a recipe's documents show at an event, in safe lines below its own; nil shows nothing
+	// of them. On a terminal that redraws lines they are left out where they leave no room for others.
+	Documents func(e pawl.Event, r *Run) string
 }
 
 // Terminal says what a terminal can do by its environment: nothing live on one
@@ -80,7 +83,7 @@ func (p *Progress) Write(u pawl.Update) error {
 		if e.Time.After(p.now) {
 			p.now = e.Time
 		}
-		out = p.event(e)
+		out = append(p.event(e), p.documents(e)...)
 		for _, t := range p.changedTodos() {
 			if !p.o.Live { // which shows the list itself
 				out = append(out, p.row(e, todoColor(t), t.String())...)
@@ -138,6 +141,24 @@ func (p *Progress) hear(l pawl.Live) {
 	if n := len(p.said.Text) - heard; n > 0 {
 		p.said.Text = p.said.Text[n:]
 	}
+}
+
+// The room that a terminal must have besides the lines of a document.
+const (
+	leastColumns = 64 // a report's frame
+	leastRows    = 8  // the live area and what came before
+)
+
+// documents returns what the recipe's documents show at an event, where there is room.
+func (p *Progress) documents(e pawl.Event) []byte {
+	if p.o.Documents == nil {
+		return nil
+	}
+	text := p.o.Documents(e, p.run)
+	if p.o.Live && (p.width() < leastColumns || p.height() < strings.Count(text, "\n")+leastRows) {
+		return nil
+	}
+	return []byte(text)
 }
 
 // event returns what is written of an event.
@@ -478,7 +499,7 @@ func (p *Progress) where() []segment {
 			parts = append(parts, fmt.Sprintf("batch %d", l.Batches[n-1].N))
 		}
 		if h := l.health(); h != nil {
-			parts = append(parts, plain.Line(string(h.now()), 20))
+			parts = append(parts, plain.Line(string(r.healthNow(h)), 20))
 		}
 		if back := l.goingBack(); back != nil {
 			parts = append(parts, fmt.Sprintf("going back to %s", l.checkpointName(back.To)))
@@ -487,7 +508,7 @@ func (p *Progress) where() []segment {
 	if r.Status != pawl.StatusRunning {
 		parts = append(parts, string(r.Status))
 	}
-	parts = append(parts, span(r.AliveAt(p.now).Truncate(time.Second)))
+	parts = append(parts, pawl.Span(r.AliveAt(p.now).Truncate(time.Second)))
 	if !r.Settings.NoCost {
 		m := r.Money()
 		money, of := m.Spent.String(), "/"
@@ -525,7 +546,7 @@ func (p *Progress) effect(f pending) []segment {
 	}
 	if do, ok := f.Do.(*pawl.Wait); ok {
 		left := f.at.Add(do.For).Sub(p.now).Truncate(time.Second)
-		text = line("waiting %s more%s%s", span(max(0, left)), accountText(do), because(do.Reason))
+		text = line("waiting %s more%s%s", pawl.Span(max(0, left)), accountText(do), because(do.Reason))
 	}
 	out := []segment{{text, 0}}
 	if said := plain.Line(lastLine(p.said.Text), 0); said != "" && p.said.Effect == f.ID {

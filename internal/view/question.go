@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -134,7 +135,7 @@ func QuestionsText(all []OpenQuestion) string {
 		if q.Task != "" {
 			task = " about task " + q.Task
 		}
-		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), span(time.Duration(q.Seconds)*time.Second))
+		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), pawl.Span(time.Duration(q.Seconds)*time.Second))
 		t.line("  %s", q.Text)
 		for i, ask := range q.Lines() {
 			t.line("  %-7s %s", map[bool]string{true: q.label()}[i == 0], ask)

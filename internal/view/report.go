@@ -29,7 +29,7 @@ func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 			WithHint("its last one is %d", r.Info().Iteration)
 	}
 	var t text
-	t.title("%s - Iteration %s", loopName(l), of(it.N, it.Max))
+	t.title("%s - Iteration %s", r.Recipe.Heading(), of(it.N, it.Max))
 	t.line("[Task] %s: %s", r.taskID(), r.Start.Title)
 	t.line("[Model] %s (complexity: %s/14)", r.Recipe.Tier(it.Tier), score(l))
 	t.line("")
@@ -65,9 +65,6 @@ func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 	t.line("Spent:   %s", r.spendingOf(it))
 	return t.String(), nil
 }
-
-// loopName returns a loop's name in a title: "TASK LOOP".
-func loopName(l *Loop) string { return strings.ToUpper(l.Kind) + " LOOP" }
 
 // score returns the loop's complexity; "-" when it is not known.
 func score(l *Loop) string {
@@ -235,7 +232,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	}
 	title, state := r.ending()
 	var t text
-	t.title("%s - %s", loopName(l), title)
+	t.title("%s - %s", r.Recipe.Heading(), title)
 	t.line("Task: %s", r.taskID())
 	t.line("Status: %s", state)
 	t.line("Iterations: %d", r.Info().Iteration)
@@ -465,6 +462,14 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	t.line("Spent:   %s", r.spent())
 	switch r.Outcome {
 	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
+		if !r.hasCommits() && r.Start.Begin == "" {
+			t.line("Merge:   nothing to merge: it changed no files")
+			break
+		}
+		if r.MergedInto != "" {
+			t.line("Merged:  %s has the work", r.MergedInto)
+			break
+		}
 		if r.Outcome == pawl.OutcomeUnverified {
 			t.line("Review:  git diff %s...%s (read it: the run is unverified)", short(r.Start.Base), r.Start.Branch)
 		}
@@ -498,9 +503,9 @@ func (r *Run) gateTimes() string {
 		for _, g := range gates {
 			switch least := 100 * time.Millisecond; {
 			case g.Duration >= least:
-				out = append(out, g.Gate+" "+span(g.Duration))
+				out = append(out, g.Gate+" "+pawl.Span(g.Duration))
 			case g.Duration > 0:
-				out = append(out, g.Gate+" <"+span(least))
+				out = append(out, g.Gate+" <"+pawl.Span(least))
 			}
 		}
 		return strings.Join(out, ", ")

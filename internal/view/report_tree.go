@@ -14,7 +14,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	title, state := r.ending()
 	list := Tasks(r, r.Updated)
 	var t text
-	t.title("%s - %s", loopName(l), title)
+	t.title("%s - %s", r.Recipe.Heading(), title)
 	t.line("Run: %s", r.ID)
 	t.line("Status: %s", state)
 	t.line("Tasks: %s", l.Plan().summary())

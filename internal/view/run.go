@@ -30,11 +30,14 @@ type Run struct {
 	// Undriven says that no process drives the run, though by its log it is under
 	// way. No event tells: who knows sets it.
 	Undriven bool
-	Needs    string          // what such a run lacks to go on, such as a key; empty = nothing that is known
-	Outcome  pawl.Outcome    // empty until it ends
-	Reason   string          // why it ended, is ending or is paused
-	Head     pawl.CommitHash // of the branch or ref that the run works on
-	result   pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
+	Needs    string // what such a run lacks to go on, such as a key; empty = nothing that is known
+	// MergedInto is the branch that is checked out and has the work; empty = none is known. No event tells: who
+	// knows sets it.
+	MergedInto string
+	Outcome    pawl.Outcome    // empty until it ends
+	Reason     string          // why it ended, is ending or is paused
+	Head       pawl.CommitHash // of the branch or ref that the run works on
+	result     pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
 	// leftRed are the gates that let it end well only because they are no worse than at the base.
 	leftRed []string
 	Cost    pawl.Micros // what it was charged; see [Run.Money]
@@ -191,7 +194,7 @@ func (r *Run) Info() pawl.RunInfo {
 		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
 	}
 	if h := r.root().health(); h != nil {
-		info.Health = h.now()
+		info.Health = r.healthNow(h)
 	}
 	money := r.Money()
 	info.Money = &money
@@ -303,9 +306,9 @@ func (t teller) tellRun() string {
 			b.To.Provider, b.To, b.From)
 	case *pawl.ClockJumped:
 		if b.By < 0 {
-			return fmt.Sprintf("The clock was set back by %s", span(-b.By))
+			return fmt.Sprintf("The clock was set back by %s", pawl.Span(-b.By))
 		}
-		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that time does not count", span(b.By))
+		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that time does not count", pawl.Span(b.By))
 	case *pawl.CancelRequested:
 		how := map[pawl.Draining]string{pawl.DrainFinish: "the iteration ends first", pawl.DrainNow: "at once"}[b.Running]
 		if how == "" {

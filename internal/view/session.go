@@ -143,7 +143,7 @@ func (l *Loop) made(output pawl.Hash) *Session {
 func (t teller) sessionStarted(b *pawl.SessionStarted) string {
 	s := fmt.Sprintf("%s (%s): up to %s", b.Place.String(), t.r.Recipe.Tier(b.Place.Tier), count(b.Turns, "turn"))
 	if b.Timeout > 0 {
-		s += ", " + span(b.Timeout)
+		s += ", " + pawl.Span(b.Timeout)
 	}
 	switch {
 	case b.Item > 0 && b.Purpose == pawl.ForBatch:

@@ -255,7 +255,8 @@ func ShowJSON(r *Run, blobs Blobs) ([]byte, error) {
 }
 
 // Show returns a run on one screen.
-func Show(r *Run, blobs Blobs) string {
+// Documents are what else its recipe shows of a run, in safe lines.
+func Show(r *Run, blobs Blobs, documents ...string) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	t.line("")
@@ -344,6 +345,10 @@ func Show(r *Run, blobs Blobs) string {
 		for i := range problems {
 			t.line("  %s  %s", Clock(problems[i].Time), problems[i].text())
 		}
+	}
+	for _, doc := range documents {
+		t.line("")
+		t.WriteString(doc)
 	}
 	t.line("")
 	t.line("Next: %s", r.nextStep())
@@ -438,7 +443,7 @@ func (r *Run) showLoop(t *text, l *Loop, blobs Blobs) {
 func (r *Run) showIterations(t *text, l *Loop) {
 	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "HELD", "LOST", "DECISION"}}
 	row := func(name, tier, files, quality, requirements, decision string, calls int, m pawl.Money) {
-		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(calls), Thousands(m.SpentTokens), r.money(m.Spent), r.someMoney(m.Held), r.someMoney(m.Lost), decision})
+		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(calls), pawl.Thousands(m.SpentTokens), r.money(m.Spent), r.someMoney(m.Held), r.someMoney(m.Lost), decision})
 	}
 	var other Spending
 	for _, s := range l.Before {

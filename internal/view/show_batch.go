@@ -197,7 +197,7 @@ func (r *Run) showBatches(t *text, l *Loop, blobs Blobs) {
 	if section("Health", len(l.Healths)) {
 		l.writeHealth(t)
 	}
-	if list := Checkpoints(r); section("Checkpoints", len(list.Checkpoints)) {
+	if list := Checkpoints(r); !l.isAlone() && section("Checkpoints", len(list.Checkpoints)) { // attempts are shown as such
 		list.table(t, 0)
 	}
 }

@@ -39,6 +39,7 @@ type TaskProgress struct {
 	Blocked   int `json:"blocked"`
 	Skipped   int `json:"skipped"`
 	Dropped   int `json:"dropped,omitempty"` // another one of their group was picked
+	Stopped   int `json:"stopped,omitempty"` // at work when the run ended: they continue when it does
 	// Percent is how many of all are completed, rounded down.
 	Percent int `json:"percent_complete"`
 }
@@ -156,7 +157,8 @@ func Tasks(r *Run, now time.Time) TaskList {
 // Progress counts the plan's tasks.
 func (p *Plan) Progress() TaskProgress {
 	n := TaskProgress{Total: len(p.Tasks), Completed: p.Count(pawl.TaskPassed), Failed: p.Count(pawl.TaskFailed), Pending: p.Count(pawl.TaskPending),
-		Running: p.Count(pawl.TaskRunning), Blocked: p.Count(pawl.TaskBlocked), Skipped: p.Count(pawl.TaskSkipped), Dropped: p.Count(pawl.TaskDropped)}
+		Running: p.Count(pawl.TaskRunning), Blocked: p.Count(pawl.TaskBlocked), Skipped: p.Count(pawl.TaskSkipped), Dropped: p.Count(pawl.TaskDropped), Stopped: p.countStopped()}
+	n.Running -= n.Stopped
 	if n.Total > 0 {
 		n.Percent = 100 * (n.Completed + n.Dropped) / n.Total
 	}
@@ -183,7 +185,7 @@ func (r *Run) QuestionRow(q *Question) QuestionRow {
 
 func (r *Run) taskRow(p *Plan, t *Task, now time.Time) TaskRow {
 	spent := t.Spent()
-	row := TaskRow{ID: plain.Line(t.ID, 0), Title: plain.Line(t.Title, 0), Status: t.Status.String(), WaitsFor: lines(p.Waiting(t)),
+	row := TaskRow{ID: plain.Line(t.ID, 0), Title: plain.Line(t.Title, 0), Status: t.State(), WaitsFor: lines(p.Waiting(t)),
 		BlockedBy: plain.Line(t.Cause, 0), Reason: plain.Line(t.Reason, 0), Attempts: t.Attempts(), Priority: t.Priority,
 		DependsOn: append([]string{}, lines(t.DependsOn)...), Critical: t.Critical, Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, LostTokens: spent.LostTokens, Lost: spent.Lost, Money: r.moneyOfTask(t),
 		Seconds: t.Took(now).Seconds(), Event: t.Seq}
@@ -237,7 +239,7 @@ func (p *Plan) summary() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{n.Running, "running"}, {n.Pending, "pending"}, {n.Failed, "failed"}, {n.Blocked, "blocked"}, {n.Skipped, "skipped"}, {n.Dropped, "dropped"}} {
+	}{{n.Running, "running"}, {n.Stopped, stopped}, {n.Pending, "pending"}, {n.Failed, "failed"}, {n.Blocked, "blocked"}, {n.Skipped, "skipped"}, {n.Dropped, "dropped"}} {
 		if x.n > 0 {
 			s += fmt.Sprintf(", %d %s", x.n, x.what)
 		}
@@ -353,7 +355,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 		}
 		took := "-"
 		if t.Seconds > 0 {
-			took = span(time.Duration(t.Seconds * float64(time.Second)))
+			took = pawl.Span(time.Duration(t.Seconds * float64(time.Second)))
 		}
 		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Money.Spent), r.someMoney(t.Money.Held), r.someMoney(t.Money.Lost), took,
 			dashed(some(t.DependsOn)), t.Title})
@@ -387,7 +389,7 @@ const (
 // dull ranks tasks by how little there is to see of them.
 func dull(t TaskRow) int {
 	switch t.Status {
-	case "running":
+	case "running", stopped:
 		return 0
 	case "failed":
 		return 1

@@ -31,35 +31,7 @@ func count(n int, noun string) string {
 	if strings.HasSuffix(noun, "y") {
 		noun = strings.TrimSuffix(noun, "y") + "ie"
 	}
-	return Thousands(int64(n)) + " " + noun + "s"
-}
-
-// Thousands returns a number with commas: "12,431".
-func Thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	from := 0
-	if n < 0 {
-		from = 1
-	}
-	for i := len(s) - 3; i > from; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// span returns a duration for people: "4m12s", "8h", "0.3s".
-func span(d time.Duration) string {
-	if d < time.Second && d > 0 {
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
-	}
-	s := d.Round(time.Second).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return pawl.Thousands(int64(n)) + " " + noun + "s"
 }
 
 // short returns the beginning of a commit's hash.
@@ -68,17 +40,6 @@ func short(c pawl.CommitHash) string {
 		return "-"
 	}
 	return plain.Line(string(c[:min(len(c), 10)]), 0)
-}
-
-// Amount returns a limit's value in its unit: "$1.50", "4m12s", "5,000,000".
-func Amount(name pawl.LimitName, v int64) string {
-	switch name {
-	case pawl.LimitMoney:
-		return pawl.Micros(v).String()
-	case pawl.LimitTime, pawl.LimitSignal, pawl.LimitAnswer:
-		return span(time.Duration(v))
-	}
-	return Thousands(v)
 }
 
 // either returns a verdict over several gates for people; "-" when none ran.
@@ -92,9 +53,10 @@ func either(v pawl.Verdict) string {
 // limitText says that a limit stops something.
 func limitText(b *pawl.LimitReached) string {
 	if b.Limit == pawl.LimitAnswer {
-		return line("nobody answered %s in %s", b.Scope, Amount(b.Limit, b.Max))
+		return line("nobody answered %s in %s", b.Scope, b.Limit.Amount(b.Max))
 	}
-	return line("limit %s %s reached (%s: %s)", b.Limit, Amount(b.Limit, b.Max), b.Scope, Amount(b.Limit, b.Value))
+	limit, value := b.Amounts()
+	return line("limit %s %s reached (%s: %s)", b.Limit, limit, b.Scope, value)
 }
 
 // of is "present/max", with "-" where there is no limit.
@@ -151,7 +113,7 @@ func (r *Run) receipt(s Spending, m pawl.Money) string {
 	if s.Failed > 0 {
 		out += fmt.Sprintf(" (and %d unanswered)", s.Failed)
 	}
-	out += ", " + count(int(m.SpentTokens), "token") + Beside(Thousands, m.HeldTokens, m.LostTokens)
+	out += ", " + count(int(m.SpentTokens), "token") + Beside(pawl.Thousands, m.HeldTokens, m.LostTokens)
 	if !r.Settings.NoCost {
 		out += ", " + m.Spent.String() + Beside(pawl.Micros.String, m.Held, m.Lost)
 	}
@@ -184,9 +146,9 @@ func (r *Run) spent() string {
 	if !r.Settings.NoCost {
 		add(m.Spent.String()+Beside(pawl.Micros.String, m.Held, m.Lost), r.Limits.Money.String(), r.Limits.Money > 0)
 	}
-	add(Thousands(m.SpentTokens)+Beside(Thousands, m.HeldTokens, m.LostTokens), Thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
+	add(pawl.Thousands(m.SpentTokens)+Beside(pawl.Thousands, m.HeldTokens, m.LostTokens), pawl.Thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
 	parts[len(parts)-1] += " tokens"
-	add(span(r.Alive), span(r.Limits.Time), r.Limits.Time > 0)
+	add(pawl.Span(r.Alive), pawl.Span(r.Limits.Time), r.Limits.Time > 0)
 	return strings.Join(parts, ", ")
 }
 

@@ -350,7 +350,7 @@ func (e *TranscriptEntry) head(o TranscriptOptions) string {
 		return s + fmt.Sprintf(" · whole text: pawl show %s --prompt=event-%d", e.run.ID, e.Event)
 	case RoleAssistant:
 		in := e.Usage.Total() - e.Usage.Output
-		return fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), Thousands(e.Usage.Output)) + e.costOf()
+		return fmt.Sprintf("turn %d · %s · %s in, %s out", e.Turn, e.Model, count(int(in), "token"), pawl.Thousands(e.Usage.Output)) + e.costOf()
 	case RoleTool:
 		s := toolCall(e.Tool, e.Args) + " · "
 		if e.IsError {

@@ -577,9 +577,9 @@ func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		count(0, "call"): "0 calls", count(1, "call"): "1 call", count(2, "call"): "2 calls", // D-50
 		count(12_431, "token"): "12,431 tokens", count(1, "query"): "1 query", count(3, "query"): "3 queries",
-		Thousands(-1_234_567): "-1,234,567", Thousands(-123): "-123", Thousands(999): "999",
-		span(0): "0s", span(300 * time.Millisecond): "0.3s", span(72 * time.Second): "1m12s", span(8 * time.Hour): "8h",
-		span(90 * time.Minute): "1h30m", span(2 * time.Minute): "2m", span(10 * time.Second): "10s",
+		pawl.Thousands(-1_234_567): "-1,234,567", pawl.Thousands(-123): "-123", pawl.Thousands(999): "999",
+		pawl.Span(0): "0s", pawl.Span(300 * time.Millisecond): "0.3s", pawl.Span(72 * time.Second): "1m12s", pawl.Span(8 * time.Hour): "8h",
+		pawl.Span(90 * time.Minute): "1h30m", pawl.Span(2 * time.Minute): "2m", pawl.Span(10 * time.Second): "10s",
 		word("haiku"): "haiku", word("true"): `"true"`, word("a b"): `"a b"`, word(""): `""`, word("1x"): `"1x"`, word("gpt-5.1"): "gpt-5.1",
 		quote("a\"b\\<é>\n"): `"a\"b\\<é>"`,
 		of(2, 10):            "2/10", of(2, 0): "2/-",

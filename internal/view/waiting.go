@@ -13,7 +13,7 @@ import (
 // WaitingText returns in one line what an effect waits for, or that its wait is over: "gate
 // tests waits for the one heavy place, 12s so far".
 func WaitingText(w *pawl.Waiting) string {
-	name, long := plain.Line(w.Name, 80), span(w.For)
+	name, long := plain.Line(w.Name, 80), pawl.Span(w.For)
 	if w.Pool == pawl.PoolStore {
 		if w.Over {
 			return "its log can be written again, after " + long
@@ -40,7 +40,7 @@ func WaitingText(w *pawl.Waiting) string {
 
 // silentText says which model has sent nothing for how long, or that it has sent something again.
 func silentText(w *pawl.Waiting) string {
-	model, name, long := plain.Line(w.Model, 80), plain.Line(w.Name, 80), span(w.For.Truncate(time.Second))
+	model, name, long := plain.Line(w.Model, 80), plain.Line(w.Name, 80), pawl.Span(w.For.Truncate(time.Second))
 	if w.Over {
 		return fmt.Sprintf("%s sends again, after %s (%s)", model, long, name)
 	}

@@ -369,12 +369,12 @@ func (r *Run) waits(c *chain) {
 	for _, p := range r.open {
 		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), Clock(p.at))
 		if w := r.waiting[p.ID]; w != nil && w.Pool == pawl.PoolModel {
-			text += fmt.Sprintf("; %s has sent nothing for %s", w.Model, span(w.For.Truncate(time.Second)))
+			text += fmt.Sprintf("; %s has sent nothing for %s", w.Model, pawl.Span(w.For.Truncate(time.Second)))
 		} else if w != nil {
-			text += fmt.Sprintf(", which has waited %s for %s", span(w.For), placeText(w))
+			text += fmt.Sprintf(", which has waited %s for %s", pawl.Span(w.For), placeText(w))
 		}
 		if do, ok := p.Do.(*pawl.Wait); ok {
-			text, failed = fmt.Sprintf("%s until %s%s%s", span(do.For), ClockFrom(p.at.Add(do.For), p.at), accountText(do), because(do.Reason)), true
+			text, failed = fmt.Sprintf("%s until %s%s%s", pawl.Span(do.For), ClockFrom(p.at.Add(do.For), p.at), accountText(do), because(do.Reason)), true
 		}
 		if n := len(*c) - 1; n >= 0 && (*c)[n].Kind == LinkWaits && (*c)[n].Text == line("%s", text) { // sessions side by side wait for the same
 			(*c)[n].Events = append((*c)[n].Events, p.ID)
@@ -446,10 +446,12 @@ func (r *Run) next() string {
 		return "pawl logs -f " + id
 	}
 	switch {
-	case r.Outcome == pawl.OutcomeComplete && r.Start.Begin == "":
-		return "pawl merge " + id
+	case r.MergedInto != "":
+		return line("nothing: %s has the work (pawl rm %s deletes the run)", r.MergedInto, id)
 	case !r.Outcome.Resumable() && !r.hasCommits():
 		return "pawl rm " + id + " (it has no commits)"
+	case r.Outcome == pawl.OutcomeComplete && r.Start.Begin == "":
+		return "pawl merge " + id
 	case !r.Outcome.Resumable():
 		return fmt.Sprintf("git diff %s...%s", short(r.Start.Base), branch)
 	case r.stops.limited == pawl.LimitTasks:
@@ -461,7 +463,7 @@ func (r *Run) next() string {
 	case r.stops.limited == pawl.LimitTokens:
 		return fmt.Sprintf("pawl resume %s --max-tokens N (above %d)", id, r.Limits.Tokens)
 	case r.stops.limited == pawl.LimitTime:
-		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, span(r.Limits.Time))
+		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, pawl.Span(r.Limits.Time))
 	}
 	return "pawl resume " + id
 }

@@ -17,8 +17,8 @@ func New(app *cli.App) *cobra.Command {
 before each, its commit, how many tasks were approved and how many tests passed
 there, and whether it is good, the last good one, the best verified one, or was
 left by a rollback. An arrow marks where the branch is. The rollbacks follow.
-pawl rollback RUN [CHECKPOINT] goes back to one. Without RUN it shows the latest
-run.
+pawl rollback RUN [CHECKPOINT] goes back to one. A run that works on no list of
+tasks has its attempts for checkpoints. Without RUN it shows the latest run.
 
 With --json it is an object: run, at, last_good, best, checkpoints (n, label,
 batch, plan_version, commit, ref, good, is_last_good, is_best, left, approved,

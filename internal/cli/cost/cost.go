@@ -277,7 +277,7 @@ func table(c *costs) []string {
 		return out
 	}
 	of := func(name, root string, calls int, m pawl.Money) []string {
-		return line(name, root, view.Thousands(int64(calls)), view.Thousands(m.SpentTokens+m.LostTokens), m.Spent.String(), some(m.Held), some(m.Lost))
+		return line(name, root, pawl.Thousands(int64(calls)), pawl.Thousands(m.SpentTokens+m.LostTokens), m.Spent.String(), some(m.Held), some(m.Lost))
 	}
 	rows := [][]string{line(strings.ToUpper(c.By), "PROJECT", "CALLS", "TOKENS", "SPENT", "HELD", "LOST")}
 	for _, r := range c.Rows {

@@ -19,6 +19,7 @@ type Compare func(ctx context.Context, p project.Project, from, to pawl.CommitHa
 
 type options struct {
 	stat    bool
+	raw     bool
 	attempt int
 }
 
@@ -29,9 +30,9 @@ func New(app *cli.App, compare Compare) *cobra.Command {
 		Use:   "diff [RUN]",
 		Short: "Show what a run changed",
 		Long: `Diff prints the difference between the commit a run started from and the last
-commit of its branch, as git does; the output can be piped to git apply. With
---attempt it prints what one iteration changed. Without RUN it shows the latest
-run.
+commit of its branch, as git does, without control characters. With --raw it can
+be piped to git apply whatever is in it. With --attempt it prints what one
+iteration changed. Without RUN it shows the latest run.
 
 Of a commit that was examined for findings, --stat and --json also say what each
 changed path is to the gates: code, test, gate input and so on.
@@ -65,7 +66,7 @@ changed path is to the gates: code, test, gate input and so on.
 				}
 				return app.Encode(doc)
 			}
-			app.Print(patch)
+			app.Print(patch, o.raw)
 			if o.stat && len(paths) > 0 {
 				app.Printf("\n%s", view.ChangedPathsText(paths))
 			}
@@ -74,6 +75,7 @@ changed path is to the gates: code, test, gate input and so on.
 	}
 	cli.RunArgs(c, app, false)
 	c.Flags().BoolVar(&o.stat, "stat", false, "list only the changed files, with how much changed")
+	cli.RawFlag(c, &o.raw)
 	c.Flags().IntVar(&o.attempt, "attempt", 0, "show what iteration `N` changed")
 	return c
 }

@@ -89,7 +89,7 @@ func (o *options) following(ctx context.Context, app *cli.App, s *cli.Session, r
 // printLog shows what there is.
 func printLog(ctx context.Context, app *cli.App, s *cli.Session, run pawl.RunID, o cli.FollowOptions) error {
 	_, color := app.Screen()
-	p := view.NewProgress(view.New(), view.ProgressOptions{Out: app.Out, Color: color, Least: o.Least, Clock: true, Blobs: cli.Blobs(ctx, s, run), Transcript: o.Transcript})
+	p := view.NewProgress(view.New(), view.ProgressOptions{Out: app.Out, Color: color, Least: o.Least, Clock: true, Blobs: cli.Blobs(ctx, s, run), Transcript: o.Transcript, Documents: cli.LiveDocuments(cli.Blobs(ctx, s, run))})
 	for e, err := range s.Events(ctx, run, 0) {
 		if err == nil && o.Show != nil {
 			p.Run().Apply(e)

@@ -82,13 +82,10 @@ reason, payload, created_at, acknowledged_at.
 	return c
 }
 
-// statuses are the words of --status.
-var statuses = []pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopPaused, pawl.LoopRebasing, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated}
-
 // chosen are the records that are asked for; every one of them when nothing is.
 func (o *options) chosen(r *view.Run) ([]*view.Record, error) {
 	rs := &r.Records
-	if o.status != "" && !slices.Contains(statuses, pawl.LoopStatus(o.status)) {
+	if o.status != "" && !slices.Contains(pawl.LoopStatuses(), pawl.LoopStatus(o.status)) {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "there is no status %q: want pending, running, paused, rebasing, complete, failed or invalidated", plain.Line(o.status, 40))
 	}
 	if o.kind != "" && r.Recipe.Kind(o.kind) == nil {

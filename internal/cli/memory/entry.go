@@ -172,7 +172,8 @@ func entry(ctx context.Context, s pawl.Service, run pawl.RunID, n int) (pawl.Mem
 }
 
 func show(app *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var raw bool
+	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one entry of the memory",
 		Long: `Show prints an entry with who said it, where and when. With --json, a learning
@@ -199,7 +200,7 @@ pandora does (see pawl memory export).
 			}
 			defer s.Close()
 			if !app.JSON {
-				printEntry(app, e)
+				printEntry(app, e, raw)
 				return nil
 			}
 			d := document{ID: name(e), MemoryEntry: e}
@@ -209,9 +210,11 @@ pandora does (see pawl memory export).
 			return app.Encode(d)
 		},
 	}
+	cli.RawFlag(c, &raw)
+	return c
 }
 
-func printEntry(app *cli.App, e pawl.MemoryEntry) {
+func printEntry(app *cli.App, e pawl.MemoryEntry, raw bool) {
 	app.Printf("%s  %s, for the %s\n", plain.Line(name(e), 0), plain.Line(string(e.Kind), 40), plain.Line(string(e.Scope), 40))
 	if e.Task != "" {
 		app.Printf("task    %s\n", plain.Line(e.Task, 0))
@@ -224,7 +227,7 @@ func printEntry(app *cli.App, e pawl.MemoryEntry) {
 		app.Printf("marked  forgotten: no prompt is shown it\n")
 	}
 	app.Printf("\n")
-	app.Print([]byte(strings.TrimRight(e.Text, "\n") + "\n"))
+	app.Print([]byte(strings.TrimRight(e.Text, "\n")+"\n"), raw)
 }
 
 func forget(app *cli.App) *cobra.Command {

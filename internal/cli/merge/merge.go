@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,7 +81,10 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 	if err != nil {
 		return err
 	}
-	if m.there {
+	switch {
+	case checkout.holds(ctx, "diff-tree", "--quiet", string(r.Start.Base), m.work):
+		return o.say(app, r, m, m.target, "changes no files, so there is nothing to merge")
+	case m.there:
 		return o.say(app, r, m, m.target, "was merged before")
 	}
 	if m.tree == "" {
@@ -89,7 +93,7 @@ func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, arg
 		}
 	}
 	if o.squash && checkout.holds(ctx, "diff-tree", "--quiet", m.target, m.tree) {
-		return o.say(app, r, m, m.target, "was merged before")
+		return o.say(app, r, m, m.target, "changes nothing in it, so there is nothing to commit")
 	}
 	made, how, err := o.commit(ctx, checkout, r, m)
 	if err != nil {
@@ -197,12 +201,31 @@ func (h *here) plan(ctx context.Context, r *view.Run) (m merge, err error) {
 		return m, pawl.Errorf(pawl.CodeState, "%s has changes that are not committed: %s", h.dir, plain.Line(strings.Join(files, ", "), 200)).
 			WithHint("commit them, or git stash, and again")
 	}
-	m.there = h.holds(ctx, "merge-base", "--is-ancestor", m.work, m.target)
+	m.there = h.holds(ctx, "merge-base", "--is-ancestor", m.work, m.target) || m.work == string(r.BranchHead()) && h.hasTrailer(ctx, r)
 	m.ahead = h.holds(ctx, "merge-base", "--is-ancestor", m.target, m.work)
 	if m.ahead && m.work == string(r.BranchHead()) {
 		m.tree, err = h.line(ctx, "rev-parse", m.work+"^{tree}")
 	}
 	return m, err
+}
+
+// hasTrailer reports whether a commit that is checked out names the run, as one that was made with --squash does.
+func (h *here) hasTrailer(ctx context.Context, r *view.Run) bool {
+	out, err := h.line(ctx, "rev-list", "--max-count=1", "--extended-regexp", "--grep=^Pawl-Run: "+regexp.QuoteMeta(string(r.ID))+"$", string(r.Start.Base)+"..HEAD")
+	return err == nil && out != ""
+}
+
+// Into returns the branch checked out in dir if the work of a run is in it; "" if it is not, or nobody knows.
+func Into(ctx context.Context, git Git, dir string, r *view.Run) string {
+	h := &here{git, dir}
+	branch, err := h.line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil || branch == r.Start.Branch || r.BranchHead() == "" || r.BranchHead() == r.Start.Base {
+		return ""
+	}
+	if h.holds(ctx, "merge-base", "--is-ancestor", string(r.BranchHead()), "HEAD") || h.hasTrailer(ctx, r) {
+		return branch
+	}
+	return ""
 }
 
 // state says how a run stands.

@@ -28,25 +28,35 @@ the branch, work in progress is kept under refs/pawl/, and what went wrong is
 recorded for the next attempts. Money spent, answers and the plan do not go
 back.
 
+A run that works on no list of tasks, such as one of the default recipe, goes
+back to an attempt, by default to the best verified one, and continues from
+there; an attempt in progress is given up. A run that has ended is resumed for
+it, with new limits where they are used up.
+
 The command returns at once if another process drives the run. An interrupted
 run continues here.
 
 ` + cli.RunExitCodes,
-		Example: "  pawl checkpoints 7\n  pawl rollback 7\n  pawl rollback 7 2 --reason \"the new storage was a mistake\"",
+		Example: "  pawl checkpoints 7\n  pawl rollback 7\n  pawl rollback 7 1 --max-iterations 8\n  pawl rollback 7 2 --reason \"the new storage was a mistake\"",
 		Args:    cli.Args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return execute(cmd.Context(), app, args, reason)
+			return execute(cmd, app, args, reason)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		},
 	}
+	cli.LimitFlags(c.Flags())
 	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` that later attempts are shown")
 	return c
 }
 
-func execute(ctx context.Context, app *cli.App, args []string, reason string) error {
-	wanted := 0
+func execute(cmd *cobra.Command, app *cli.App, args []string, reason string) error {
+	ctx, wanted := cmd.Context(), 0
+	given, err := cli.GivenLimits(cmd)
+	if err != nil {
+		return err
+	}
 	if len(args) > 1 {
 		n, err := strconv.Atoi(args[1])
 		if err != nil || n < 1 {
@@ -58,13 +68,22 @@ func execute(ctx context.Context, app *cli.App, args []string, reason string) er
 	var to view.CheckpointRow
 	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (_ pawl.Steering, err error) {
 		to, err = find(r, wanted)
-		return pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: to.N, Reason: reason, By: app.User()}, err
+		in := pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: to.N, Reason: reason, By: app.User()}
+		if given != nil {
+			limits := given(r.Limits)
+			in.Limits = &limits
+		}
+		return in, err
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	return app.Steered(ctx, s, from, "Run %s goes back to checkpoint %d (%s). See: pawl checkpoints %s", info.ID, to.N, to.Label, info.ID)
+	where := fmt.Sprintf("checkpoint %d (%s)", to.N, to.Label)
+	if to.Ref == "" {
+		where = to.Label
+	}
+	return app.Steered(ctx, s, from, "Run %s goes back to %s. See: pawl checkpoints %s", info.ID, where, info.ID)
 }
 
 // find is the checkpoint of a number, or the last good one.
@@ -72,11 +91,13 @@ func find(r *view.Run, wanted int) (view.CheckpointRow, error) {
 	list := view.Checkpoints(r)
 	if len(list.Checkpoints) == 0 {
 		return view.CheckpointRow{}, pawl.Errorf(pawl.CodeState, "run %s has no checkpoint", r.ID).
-			WithHint("a run of a recipe that marks checkpoints has its first one when its first batch has ended: pawl why %s", r.ID)
+			WithHint("it has its first one when its first batch, or its first attempt, has ended: pawl why %s", r.ID)
 	}
 	n := wanted
 	if n == 0 {
-		n = list.LastGood
+		if n = list.LastGood; list.Checkpoints[0].Ref == "" { // attempts
+			n = list.Best
+		}
 	}
 	i := slices.IndexFunc(list.Checkpoints, func(k view.CheckpointRow) bool { return k.N == n })
 	switch {

@@ -303,10 +303,10 @@ func limits(r *view.Run, iterations int) string {
 		out = append(out, l.Money.String())
 	}
 	if l.Tokens > 0 {
-		out = append(out, view.Amount(pawl.LimitTokens, l.Tokens)+" tokens")
+		out = append(out, pawl.LimitTokens.Amount(l.Tokens)+" tokens")
 	}
 	if l.Time > 0 {
-		out = append(out, view.Amount(pawl.LimitTime, int64(l.Time)))
+		out = append(out, pawl.LimitTime.Amount(int64(l.Time)))
 	}
 	if root := r.Recipe.Kind(r.Recipe.Start); root != nil && root.Children != nil {
 		if n := cmp.Or(l.Iterations, root.Children.Limit); n > 0 {

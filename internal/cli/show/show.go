@@ -22,6 +22,7 @@ type options struct {
 	transcript     string
 	lines          int
 	report, answer bool
+	raw            bool
 }
 
 // What --prompt and --transcript mean without a step.
@@ -46,7 +47,7 @@ session, or the one whose place ends in STEP, such as implement, 2/implement,
 council/skeptic or parser/1/executor for a task, or the newest session of a task
 by its id, or the one called session-N or event-N. A prefix loop-N/ looks in
 that loop only. With --part system, prompt or tools it prints only that part,
-byte for byte.
+and with --raw byte for byte.
 
 With --transcript it prints what was said and done, session by session and turn
 by turn: the prompt, the model's text, each tool call with its arguments and its
@@ -95,11 +96,12 @@ the answer or the summary that a step wrote last.
 	f.StringVar(&o.prompt, "prompt", newest, "print what the newest session was sent, or the session of =`STEP`")
 	f.Lookup("prompt").NoOptDefVal = newest
 	f.Lookup("prompt").DefValue = ""
-	f.StringVar(&o.part, "part", "", "print only this `PART` of it, byte for byte: system, prompt or tools")
+	f.StringVar(&o.part, "part", "", "print only this `PART` of it: system, prompt or tools")
 	f.StringVar(&o.transcript, "transcript", all, "print what was said and done in all sessions, or in those of =`STEP`")
 	f.Lookup("transcript").NoOptDefVal = all
 	f.Lookup("transcript").DefValue = ""
 	cli.LinesFlag(f, &o.lines, "transcript")
+	cli.RawFlag(c, &o.raw)
 	f.BoolVar(&o.report, "report", false, "print the report on the whole run")
 	f.BoolVar(&o.answer, "answer", false, "print what the run says at its end")
 	for i, one := range []string{"prompt", "transcript", "report", "answer"} {
@@ -131,7 +133,7 @@ func misplaced(cmd *cobra.Command, err error) error {
 func showRun(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run, info pawl.RunInfo) error {
 	blobs := cli.Blobs(ctx, s, r.ID)
 	if !app.JSON {
-		app.Printf("%s", view.Show(r, blobs))
+		app.Printf("%s", view.Show(r, blobs, cli.ShownDocuments(r, blobs)...))
 		app.WarnInterrupted(info)
 		return nil
 	}
@@ -213,7 +215,7 @@ func (o *options) showPrompt(ctx context.Context, app *cli.App, s *cli.Session, 
 	case app.JSON:
 		return encode(app, sent, texts)
 	case o.part != "":
-		app.Print([]byte(text))
+		app.Print([]byte(text), o.raw)
 		return nil
 	}
 	app.Printf("=== %s, session %d, event %d\n", sent.Place, sent.Session, sent.Event)
@@ -222,7 +224,7 @@ func (o *options) showPrompt(ctx context.Context, app *cli.App, s *cli.Session, 
 	}
 	for _, name := range names {
 		app.Printf("=== %s, %d bytes\n", name, len(texts[name]))
-		app.Print([]byte(texts[name]))
+		app.Print([]byte(texts[name]), o.raw)
 		if !strings.HasSuffix(texts[name], "\n") {
 			app.Printf("\n")
 		}

@@ -204,7 +204,7 @@ func TestEnds(t *testing.T) {
 	})
 	t.Run("Silence", func(t *testing.T) {
 		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error { read(t, x); return errors.New("later") })
-		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 300ms") {
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 0.3s") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -214,7 +214,7 @@ func TestEnds(t *testing.T) {
 			read(t, x)
 			return nil
 		})
-		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "a tool call of the agent did not end for 300ms") {
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "a tool call of the agent did not end for 0.3s") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -227,7 +227,7 @@ func TestEnds(t *testing.T) {
 			read(t, x)
 			return nil
 		})
-		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 300ms") {
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 0.3s") {
 			t.Errorf("got %v", err)
 		}
 	})

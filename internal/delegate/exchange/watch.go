@@ -53,7 +53,7 @@ func (w *watch) silent() {
 	if open > 0 {
 		what = "a tool call of the agent did not end"
 	}
-	w.cancel(&pawl.ModelError{Kind: pawl.ModelTimeout, Message: fmt.Sprintf("%s for %s", what, limit)})
+	w.cancel(&pawl.ModelError{Kind: pawl.ModelTimeout, Message: fmt.Sprintf("%s for %s", what, pawl.Span(limit))})
 }
 
 // heard is called when the agent has sent something.

@@ -95,6 +95,16 @@ func New(r *view.Run, blobs view.Blobs) (Task, error) {
 		Context: map[string]string{"base": plain.Line(string(r.Start.Base), 0), "branch": branch, "head": plain.Line(string(r.Head), 0)},
 		Metadata: map[string]string{"run": plain.Line(string(r.ID), 0), "recipe": plain.Line(r.Recipe.Name, 0), "title": plain.Line(r.Start.Title, 0),
 			"outcome": plain.Line(string(r.Outcome), 0), "reason": plain.Line(r.Reason, 0)}}
+	for _, x := range []struct {
+		given []string
+		to    map[string]string
+	}{{r.Settings.Context, t.Context}, {r.Settings.Metadata, t.Metadata}} {
+		for _, kv := range x.given {
+			if name, value, ok := strings.Cut(kv, "="); ok && x.to[name] == "" {
+				x.to[plain.Line(name, 0)] = plain.Line(value, 0)
+			}
+		}
+	}
 	if len(r.Settings.Scope) > 0 {
 		t.Context["constraints"] = plain.Line(strings.Join(r.Settings.Scope, "; "), 0)
 	}
@@ -156,8 +166,11 @@ func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subta
 	if s.Description == "" {
 		s.Description = cmp.Or(spec.Title, plain.Line(x.Title, 0))
 	}
-	if x.Status == pawl.TaskPassed {
+	switch {
+	case x.Status == pawl.TaskPassed:
 		s.Status = "completed"
+	case x.IsStopped(): // it is pending until the run is resumed
+		s.Status = pawl.TaskPending.String()
 	}
 	if x.Loop() != nil && (x.Status == pawl.TaskPassed || x.Status == pawl.TaskFailed) {
 		s.Result = result(r, x, blobs)

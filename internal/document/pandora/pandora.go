@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -292,7 +293,7 @@ func CompletionMessage(r *view.Run, blobs view.Blobs) (string, error) {
 	t.line("| Task | Title | Status |")
 	t.line("|------|-------|--------|")
 	for _, x := range p.Tasks {
-		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x.Status))
+		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x))
 		saved += len(learnings(r, x))
 	}
 	notes(&t, "Failures", p, func(x *view.Task) string {
@@ -336,12 +337,12 @@ func notes(t *page, heading string, p *view.Plan, of func(*view.Task) string) {
 	}
 }
 
-func statusMark(s pawl.TaskStatus) string {
-	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[s]
-	if mark == "" {
+func statusMark(x *view.Task) string {
+	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[x.Status]
+	if mark == "" || x.IsStopped() {
 		mark = "-"
 	}
-	return mark + " " + s.String()
+	return mark + " " + x.State()
 }
 
 // Trace is the run as it went, task by task in the order they were begun.
@@ -357,23 +358,12 @@ func Trace(r *view.Run, blobs view.Blobs) (string, error) {
 	t.line("Decision: %s", decision)
 	t.line("Tasks: %d identified", len(p.Tasks))
 	t.line("")
-	name := capital(r.Recipe.Name) + " Loop"
-	t.line("[%s Starts]", name)
+	t.line("[%s Loop Starts]", capital(r.Recipe.Name))
 	for i, l := range begun(r) {
 		t.line("")
 		traceLoop(&t, r, i+1, l, blobs)
 	}
-	t.line("")
-	if r.Outcome == "" {
-		t.line("[%s In Progress]", name)
-	} else {
-		t.line("[%s %s]", name, capital(string(r.Outcome)))
-	}
-	state := strings.ToUpper(string(r.Outcome))
-	if r.Outcome == pawl.OutcomeComplete {
-		state = "SUCCESS"
-	}
-	t.line("Status: %s (%d/%d tasks passed)", dashed(state), p.Count(pawl.TaskPassed), len(p.Tasks))
+	t.WriteString("\n" + ending(r))
 	return t.String(), nil
 }
 
@@ -390,18 +380,18 @@ func begun(r *view.Run) []*view.Loop {
 }
 
 func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
-	title := l.Task
-	x := r.Plan().Task(l.Task)
-	if x != nil {
-		title = x.FullTitle(blobs)
-	}
-	t.line("=== Iteration %d: %s (%s) ===", n, l.Task, title)
+	heading(t, r, n, l, blobs)
 	for _, it := range l.Iterations {
 		if it.N > 1 {
 			t.line("  [Attempt %d on %s]", it.N, r.Recipe.Tier(it.Tier))
 		}
 		traceIteration(t, r, l, it, blobs)
 	}
+	traceEnd(t, r, l, blobs)
+}
+
+// traceEnd tells how a task's loop ended, and what it taught.
+func traceEnd(t *page, r *view.Run, l *view.Loop, blobs view.Blobs) {
 	switch {
 	case l.End == nil:
 		t.line("  Status: %s IN PROGRESS", l.Task)
@@ -419,14 +409,28 @@ func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
 	}
 }
 
-// traceIteration tells the rounds of a group with what each step left, then the
-// steps and gates after it.
+// traceIteration tells of an iteration, and of each time that a verdict sent it back to a step: the rounds of a
+// group with what each step left, then the steps and gates after it.
 func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blobs view.Blobs) {
+	var from pawl.Seq
+	for _, way := range it.Routes {
+		tracePass(t, r, l, it, way.Gates, from, way.Seq, blobs)
+		from = way.Seq
+	}
+	tracePass(t, r, l, it, it.Gates, from, never, blobs)
+}
+
+// never is after all events.
+const never = pawl.Seq(math.MaxUint64)
+
+// tracePass tells what came after one event and before another.
+func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*view.Gate, from, to pawl.Seq, blobs view.Blobs) {
 	rounds := 0
 	var roles, said, after []string
 	first := ""
 	for _, s := range it.Sessions {
 		switch {
+		case s.Seq < from || s.Seq > to:
 		case s.Place.Round > 0:
 			if first == "" {
 				first = s.Place.Step
@@ -454,14 +458,17 @@ func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blob
 			t.line("    - %s", text)
 		}
 	}
-	for _, g := range it.Gates {
+	for _, g := range gates {
+		if g.Seq < from || g.Seq > to {
+			continue
+		}
 		word := approval(g.Verdict)
 		if !r.IsReview(l, g) {
 			word = strings.ToUpper(string(g.Verdict))
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
 	}
-	if it.End != nil && it.End.Conflict {
+	if to == never && it.End != nil && it.End.Conflict {
 		after = append(after, "[Merge: CONFLICT]")
 	}
 	if len(after) > 0 {
@@ -568,6 +575,8 @@ func TasksFile(r *view.Run, blobs view.Blobs) (TaskFile, error) {
 		e := TaskFileEntry{x.Spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
 		if e.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed { // what it was at failed for good
 			e.Status, e.Reason = pawl.TaskFailed, plain.Line(r.Reason, 0)
+		} else if x.IsStopped() { // as whoever reads the file takes it up again
+			e.Status = pawl.TaskPending
 		}
 		f.Tasks = append(f.Tasks, e)
 	}

@@ -119,8 +119,8 @@ func TestAnswersInAndOutOfTime(t *testing.T) {
 		returned, inTime, late pawl.Answer
 	}{
 		"Fact":    {fact, fact, fact},
-		"Failure": {failure, failure, failed(7, pawl.FailTimeout, "it took longer than 1m0s")},
-		"Nothing": {nil, failed(7, pawl.FailDefect, "there is no answer"), failed(7, pawl.FailTimeout, "it took longer than 1m0s")},
+		"Failure": {failure, failure, failed(7, pawl.FailTimeout, "it took longer than 1m")},
+		"Nothing": {nil, failed(7, pawl.FailDefect, "there is no answer"), failed(7, pawl.FailTimeout, "it took longer than 1m")},
 	} {
 		for _, late := range []bool{false, true} {
 			want := test.inTime

@@ -117,7 +117,7 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 	switch {
 	case answer != nil && !isFailure:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
-		late := failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", rounded(f.Timeout)))
+		late := failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", pawl.Span(f.Timeout)))
 		if !isFailure || failure.Transcript.IsZero() {
 			return late, nil
 		}
@@ -127,14 +127,6 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 		return failed(f.ID, pawl.FailDefect, "there is no answer"), nil
 	}
 	return answer, blobs
-}
-
-// rounded returns a time for people: from a second on in whole seconds.
-func rounded(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d
-	}
-	return d.Round(time.Second)
 }
 
 func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {

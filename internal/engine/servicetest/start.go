@@ -38,7 +38,7 @@ func (s *suite) startResolves(t *testing.T) {
 	req.Task, req.Tasks, req.Dir, req.Unattended, req.AllowPrepare = "001-do-it", pawl.JSON(`[{"id":"a"}]`), "/shop", true, pawl.HashOf(nil)
 	req.Flags = pawl.StartFlags{
 		Criteria: []string{"a"}, Gate: []string{"tests=<b>"}, Model: []string{"c"}, MaxIterations: new(0), Budget: q("2.50"), MaxTokens: q("7"), MaxTime: q("90m"),
-		MaxMemory: q("80%"), MaxDisk: q("1GiB"), MaxProcesses: q("9"), Complexity: new(0), Council: new(false), Agent: new(""), Scope: []string{"d"}, RequireGreen: true,
+		MaxMemory: q("80%"), MaxDisk: q("1GiB"), MaxProcesses: q("9"), Complexity: new(0), Council: new(false), Agent: new(""), Scope: []string{"d"}, Context: []string{"ticket=7"}, Metadata: []string{"by=ci"}, NoFinalReview: true, RequireGreen: true,
 		Green: []string{"e"}, Approval: new("auto"), ApprovalThreshold: new(80), Parallel: new(2), ReplanEvery: q("0"), Callback: new(""), CallbackPrivate: new(true),
 		Announce: new("f"), AnnounceURL: new("g"), AnnouncePrivate: new(false), Egress: []string{"h"}, Unsandboxed: true, AllowMissingGate: []string{"i"},
 	}

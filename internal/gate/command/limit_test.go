@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pawl"
 	"pawl/internal/gate/report"
@@ -191,23 +190,6 @@ func TestMaskPath(t *testing.T) {
 	} {
 		if got := maskPath(path); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)
-		}
-	}
-}
-
-func TestRoughly(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		10 * time.Second:                      "10s",
-		10*time.Second + 600*time.Millisecond: "11s",
-		9*time.Second + 600*time.Millisecond:  "9.6s",
-		2 * time.Minute:                       "2m",
-		90 * time.Second:                      "1m30s",
-		time.Hour:                             "1h0m",
-		500 * time.Millisecond:                "500ms",
-		time.Minute + 400*time.Millisecond:    "1m",
-	} {
-		if got := roughly(d); got != want {
-			t.Errorf("%s is %s, want %s", d, got, want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"pawl"
 	"pawl/internal/gate/report"
@@ -114,7 +113,7 @@ func (j *judgement) outcome() outcome {
 
 // timedOut reports what there was until then. D-60
 func (j *judgement) timedOut() outcome {
-	parts := []string{fmt.Sprintf("timed out after %s", roughly(cmp.Or(j.req.Limit, timeout(j.req))))}
+	parts := []string{fmt.Sprintf("timed out after %s", pawl.Span(cmp.Or(j.req.Limit, timeout(j.req))))}
 	if running := leaves(j.reading.Unfinished); len(running) > 0 {
 		parts[0] += " in " + nameList(j.shown(running), len(running))
 	}
@@ -195,17 +194,4 @@ func (j *judgement) exitNote() string {
 		return ""
 	}
 	return fmt.Sprintf(" (exit %d: %s)", j.res.ExitCode, j.lastWords())
-}
-
-// roughly rounds a duration for people.
-func roughly(d time.Duration) string {
-	if d > 10*time.Second {
-		d = d.Round(time.Second)
-	}
-	s := d.String()
-	s = strings.TrimSuffix(s, "m0s")
-	if s != d.String() {
-		s += "m"
-	}
-	return s
 }

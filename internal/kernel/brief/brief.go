@@ -63,3 +63,22 @@ func Mix(parts ...uint64) uint64 {
 	}
 	return h.Sum64() | 1
 }
+
+// Clause returns a text as a part of a sentence: without full stops at its end, and with a small first letter where
+// its first word is one that is never a name.
+func Clause(s string) string {
+	s = strings.TrimRight(strings.TrimSpace(s), ". ")
+	word, _, _ := strings.Cut(s, " ")
+	if lower := strings.ToLower(word); lower != word && strings.Contains(ordinary, " "+lower+" ") {
+		return lower + s[len(word):]
+	}
+	return s
+}
+
+// ordinary are words that begin sentences and are no names, each between blanks.
+const ordinary = " " +
+	"a an the this that these those some any no none one two another other more both all each every either it its " +
+	"he she they we you your our their his her there here someone somebody something anyone anything what which who " +
+	"when where how if as in on at of for from to with without by before after since until while because please " +
+	"only access permission permissions credentials approval network is are was were has have must should can " +
+	"cannot could need needs missing waiting waits "

@@ -77,3 +77,24 @@ func TestFingerprints(t *testing.T) {
 		}
 	}
 }
+
+// F-79: a text that agents wrote as a sentence is joined to others as a part of one.
+func TestClause(t *testing.T) {
+	for text, want := range map[string]string{
+		"A deploy token.":              "a deploy token",
+		"It needs a deploy token..":    "it needs a deploy token",
+		"The key of Stripe. Ask Anna.": "the key of Stripe. Ask Anna",
+		"Stripe's key":                 "Stripe's key",
+		"AWS access.":                  "AWS access",
+		"I cannot reach it.":           "I cannot reach it",
+		" Access to the registry ":     "access to the registry",
+		"Ada's word":                   "Ada's word",
+		"Someone has to decide.":       "someone has to decide",
+		"":                             "",
+		"...":                          "",
+	} {
+		if got := Clause(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@
 package budget
 
 import (
-	"fmt"
 	"time"
 
 	"pawl"
@@ -226,16 +225,4 @@ func (b *Budget) Warnings() (out []*pawl.BudgetWarned) {
 		}
 	}
 	return out
-}
-
-// Amount formats a value of the limit for people: money in dollars, time rounded to a second,
-// and anything else as a number.
-func Amount(name pawl.LimitName, v int64) string {
-	switch name {
-	case pawl.LimitMoney: // to a hundredth of a cent, so that a small excess is visible
-		return fmt.Sprintf("$%d.%04d", v/1_000_000, v/100%10_000)
-	case pawl.LimitTime, pawl.LimitSignal, pawl.LimitAnswer:
-		return time.Duration(v).Round(time.Second).String()
-	}
-	return fmt.Sprint(v)
 }

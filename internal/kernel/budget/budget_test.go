@@ -225,23 +225,3 @@ func TestReset(t *testing.T) {
 		t.Errorf("the difference is %v", got)
 	}
 }
-
-func TestAmount(t *testing.T) {
-	for _, row := range []struct {
-		name pawl.LimitName
-		v    int64
-		want string
-	}{
-		{pawl.LimitMoney, 12_345_678, "$12.3456"},
-		{pawl.LimitMoney, 12_000_000, "$12.0000"},
-		{pawl.LimitMoney, 99, "$0.0000"},
-		{pawl.LimitMoney, 10_000_100, "$10.0001"},
-		{pawl.LimitTime, int64(90*time.Second + 400*time.Millisecond), "1m30s"},
-		{pawl.LimitSignal, int64(time.Hour), "1h0m0s"},
-		{pawl.LimitTokens, 5_000_000, "5000000"},
-	} {
-		if got := Amount(row.name, row.v); got != row.want {
-			t.Errorf("%s of %d: got %s, want %s", row.name, row.v, got, row.want)
-		}
-	}
-}

@@ -131,7 +131,7 @@ func (x *Session) isOver(alive time.Duration) (Next, bool) {
 	if x.deadline == 0 || alive < x.deadline {
 		return Next{}, false
 	}
-	n := end(pawl.SessionTimeout, fmt.Sprintf("timed out after %s", x.timeout))
+	n := end(pawl.SessionTimeout, fmt.Sprintf("timed out after %s", pawl.Span(x.timeout)))
 	n.Limit = &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitTime, Max: int64(x.timeout), Value: int64(alive - x.deadline + x.timeout)}
 	return n, true
 }

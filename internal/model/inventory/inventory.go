@@ -110,7 +110,7 @@ func (s Server) get(ctx context.Context, path string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case timed.Err() != nil:
-		return nil, exchange.Error(pawl.ModelTimeout, fmt.Sprintf("it gives no answer within %v", limit))
+		return nil, exchange.Error(pawl.ModelTimeout, fmt.Sprintf("it gives no answer within %s", pawl.Span(limit)))
 	}
 	return nil, exchange.Err(err)
 }

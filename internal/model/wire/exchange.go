@@ -140,7 +140,7 @@ func (x *Exchange) Err(err error) error {
 		return ended
 	}
 	if errors.Is(context.Cause(x.ctx), errSilent) {
-		e := x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %v", x.idle))
+		e := x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %s", pawl.Span(x.idle)))
 		e.Unsent = x.unconnected()
 		return e
 	}

@@ -71,8 +71,13 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 	var in struct {
 		Version string `json:"version"`
 		Dir     string `json:"dir"` // a folder of the repository it is about; empty = all that are open
+		// Environ are variables, "NAME=value", for the runs that the client starts and resumes.
+		Environ []string `json:"environ"`
 	}
 	if err := params(raw, &in); err != nil {
+		return nil, err
+	}
+	if err := checkEnviron(in.Environ); err != nil {
 		return nil, err
 	}
 	if s.id != "" {
@@ -89,12 +94,13 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 			f.Data = more{Field: "dir"}
 			return nil, f
 		}
-		p, err := s.c.Projects.Open(ctx, in.Dir)
+		p, err := s.c.Projects.Open(s.equipped(ctx, in.Environ), in.Dir)
 		if err != nil {
 			return nil, err
 		}
 		s.dir, s.project = in.Dir, p.ID
 	}
+	s.environ = in.Environ
 	begun := make(chan struct{})
 	s.wg.Go(func() { s.push(ctx, func() { close(begun) }) })
 	<-begun // or what happens in between would be told by nobody
@@ -111,6 +117,40 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 		Version   string `json:"version"`
 		State     state  `json:"state"`
 	}{s.id, s.c.Version, state{loops, plans}}, nil
+}
+
+// maxEnviron is how many bytes of variables a client may hand over.
+const maxEnviron = 48 << 10
+
+// checkEnviron refuses variables that are none. It quotes nothing of them: they are secrets.
+func checkEnviron(environ []string) error {
+	size := 0
+	for i, kv := range environ {
+		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" || strings.ContainsRune(kv, 0) {
+			f := fail(codeParams, "environ[%d]: want NAME=value", i)
+			f.Data = more{Field: "environ"}
+			return f
+		}
+		size += len(kv)
+	}
+	if size > maxEnviron {
+		f := fail(codeParams, "environ has %d bytes: want at most %d", size, maxEnviron)
+		f.Data = more{Field: "environ", Hint: "a shorter PATH helps most"}
+		return f
+	}
+	return nil
+}
+
+// equipped returns a context for a request that starts or resumes a run, with what was handed over with it or else
+// with the connection.
+func (s *session) equipped(ctx context.Context, environ []string) context.Context {
+	if environ == nil {
+		environ = s.environ
+	}
+	if environ == nil || s.c.Equip == nil {
+		return ctx
+	}
+	return s.c.Equip(ctx, environ)
 }
 
 // push sends the messages that are about the session's project.
@@ -267,6 +307,13 @@ func (s *session) list(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err := params(raw, &in); err != nil {
 		return nil, err
 	}
+	if all := pawl.LoopStatuses(); in.Status != "" && !slices.Contains(all, in.Status) {
+		words := make([]string, len(all))
+		for i, status := range all {
+			words[i] = string(status)
+		}
+		return nil, fail(codeParams, "no loop has the status %.40q: it is one of %s", in.Status, strings.Join(words, ", "))
+	}
 	loops, _, err := s.state(ctx)
 	loops = slices.DeleteFunc(loops, func(r view.Record) bool {
 		return in.Status != "" && r.Status != in.Status || in.Type != "" && r.LoopType != in.Type || in.Parent != "" && r.ParentID != in.Parent
@@ -301,8 +348,12 @@ func (s *session) create(ctx context.Context, raw json.RawMessage) (any, error) 
 		Recipe      string          `json:"recipe"` // empty = the one for plans
 		Flags       pawl.StartFlags `json:"flags"`
 		Allow       pawl.Hash       `json:"allow_prepare"`
+		Environ     []string        `json:"environ"` // instead of the connection's
 	}
 	if err := params(raw, &in); err != nil {
+		return nil, err
+	}
+	if err := checkEnviron(in.Environ); err != nil {
 		return nil, err
 	}
 	switch {
@@ -315,7 +366,7 @@ func (s *session) create(ctx context.Context, raw json.RawMessage) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	info, err := service.Start(ctx, pawl.StartRequest{Goal: in.Description, Recipe: cmp.Or(in.Recipe, s.c.PlanRecipe), Flags: in.Flags,
+	info, err := service.Start(s.equipped(ctx, in.Environ), pawl.StartRequest{Goal: in.Description, Recipe: cmp.Or(in.Recipe, s.c.PlanRecipe), Flags: in.Flags,
 		Dir: s.dir, Unattended: true, AllowPrepare: in.Allow})
 	if err != nil {
 		return nil, err
@@ -353,15 +404,32 @@ func (s *session) now(ctx context.Context, at found) (any, error) {
 	return map[string]view.Record{"loop": rs.Full(rs.ByID(at.loop.ID), at.blobs)}, nil
 }
 
+// resumed is the parameter of methods that let one loop continue: which, and what its run is handed instead of what
+// the connection was.
+func (s *session) resumed(ctx context.Context, raw json.RawMessage) (at found, environ []string, err error) {
+	var in struct {
+		one
+		Environ []string `json:"environ"`
+	}
+	if err := params(raw, &in); err != nil {
+		return found{}, nil, err
+	}
+	if err := checkEnviron(in.Environ); err != nil {
+		return found{}, nil, err
+	}
+	at, err = s.loop(ctx, in.ID)
+	return at, in.Environ, err
+}
+
 // start lets a loop run. One that waits for its turn is not let in before the others.
 func (s *session) start(ctx context.Context, raw json.RawMessage) (any, error) {
-	at, err := s.one(ctx, raw)
+	at, environ, err := s.resumed(ctx, raw)
 	if err != nil {
 		return nil, err
 	}
 	switch at.loop.Status {
 	case pawl.LoopPaused, pawl.LoopFailed:
-		return s.goOn(ctx, at)
+		return s.goOn(ctx, at, environ)
 	case pawl.LoopPending:
 		return s.now(ctx, at)
 	}
@@ -377,18 +445,18 @@ func (s *session) pause(ctx context.Context, raw json.RawMessage) (any, error) {
 }
 
 func (s *session) resume(ctx context.Context, raw json.RawMessage) (any, error) {
-	at, err := s.one(ctx, raw)
+	at, environ, err := s.resumed(ctx, raw)
 	if err != nil {
 		return nil, err
 	}
-	return s.goOn(ctx, at)
+	return s.goOn(ctx, at, environ)
 }
 
 // goOn resumes a loop. One that failed gets a new iteration when its run, which has
 // ended by it, goes on.
-func (s *session) goOn(ctx context.Context, at found) (any, error) {
+func (s *session) goOn(ctx context.Context, at found, environ []string) (any, error) {
 	if at.loop.Parent == 0 || at.info.Status == pawl.StatusEnded || at.info.Status == pawl.StatusPaused {
-		if err := at.service.Steer(ctx, at.info.ID, pawl.Steering{Verb: pawl.SteerResume, By: s.id}); err != nil {
+		if err := at.service.Steer(s.equipped(ctx, environ), at.info.ID, pawl.Steering{Verb: pawl.SteerResume, By: s.id}); err != nil {
 			return nil, err
 		}
 		return s.now(ctx, at)

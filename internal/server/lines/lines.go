@@ -61,7 +61,10 @@ type Config struct {
 	// PlanRecipe is the name of the recipe of what loop.create_plan begins, unless the request
 	// names another one.
 	PlanRecipe string
-	Version    string
+	// Equip returns a context with variables, "NAME=value", that a client has handed over for a run that it starts
+	// or resumes, such as the keys of providers. Nil takes none.
+	Equip   func(ctx context.Context, environ []string) context.Context
+	Version string
 }
 
 // Serve speaks on a connection until it is closed or ctx ends, and closes it.
@@ -86,6 +89,8 @@ type session struct {
 	dir string // the repository that new plans are for
 	// project is the one it is about; empty = all.
 	project string
+	// environ is what the client has handed over for the runs that it starts and resumes; nil = nothing.
+	environ []string
 
 	writing sync.Mutex // one line at a time
 	mu      sync.Mutex // guards shown: pushed events come from another goroutine

@@ -87,6 +87,8 @@ type daemon struct {
 	pawl.Service
 	feed  *message.Feed
 	asked atomic.Pointer[pawl.StartRequest] // the last request for a run
+	// handed is what was handed over with the last request that could.
+	handed atomic.Pointer[[]string]
 }
 
 var errNone = pawl.Errorf(pawl.CodeNotFound, "no such project")
@@ -166,6 +168,7 @@ type bed struct {
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
 	d := &daemon{}
+	d.handed.Store(new([]string))
 	e := engine.New(engine.Config{Log: mem.New(), Performer: &world{}, Version: "test", Sandbox: box{}, Resolve: d.resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil }})
@@ -193,7 +196,10 @@ func newBed(t *testing.T) *bed {
 				return
 			}
 			wg.Go(func() {
-				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Version: "test"})
+				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Version: "test", Equip: func(ctx context.Context, environ []string) context.Context {
+					d.handed.Store(&environ)
+					return ctx
+				}})
 			})
 		}
 	})
@@ -341,6 +347,8 @@ func TestApprove(t *testing.T) {
 			t.Errorf("loop.list %s: %s", params, got)
 		}
 	}
+	// F-79: a status that there is not is an error, and not a list of nothing.
+	c.refused(-32602, `no loop has the status "runing": it is one of pending, running, paused, rebasing, complete, failed, invalidated`, "loop.list", `{"status":"runing"}`)
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)
 	}

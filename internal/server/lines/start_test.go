@@ -58,3 +58,38 @@ func TestConnectRefused(t *testing.T) {
 	c.refused(1004, `dir "shop"`, "connect", `{"version":"1","dir":"shop"}`)
 	c.ok("connect", `{"version":"1","dir":"/shop"}`)
 }
+
+// F-77: what a client hands over when it connects, or with a request, reaches the runs that it starts and resumes, and
+// nothing else; what is none is refused without being quoted.
+func TestHandOver(t *testing.T) {
+	b := newBed(t)
+	c := b.dial()
+	c.refused(-32602, "environ[1]: want NAME=value", "connect", `{"version":"1","dir":"/shop","environ":["A=1","sk-secret"]}`)
+	if l := c.call("connect", `{"version":"1","environ":["sk-secret"]}`); l.Error == nil || strings.Contains(l.Error.Message+string(l.Error.Data), "sk-secret") {
+		t.Errorf("the error is %+v", l.Error)
+	}
+	c.refused(-32602, "want at most", "connect", `{"version":"1","environ":["A=`+strings.Repeat("x", 50_000)+`"]}`)
+	handed := func(want string) {
+		t.Helper()
+		if got := strings.Join(*b.daemon.handed.Swap(new([]string)), " "); got != want {
+			t.Errorf("handed over %q, want %q", got, want)
+		}
+	}
+	c.ok("connect", `{"version":"1","dir":"/shop","environ":["KEY=1"]}`)
+	handed("KEY=1")
+	c.ok("loop.list", `{}`)
+	handed("")
+	c.ok("loop.create_plan", `{"description":"Add OAuth"}`)
+	handed("KEY=1")
+	c.ok("loop.create_plan", `{"description":"Add OAuth","environ":["KEY=2"]}`)
+	handed("KEY=2")
+	p := c.plan()
+	handed("KEY=1")
+	c.ok("loop.pause", `{"id":"`+p.ID+`"}`)
+	handed("")
+	c.ok("loop.resume", `{"id":"`+p.ID+`","environ":["KEY=3"]}`)
+	handed("KEY=3")
+	c.ok("loop.pause", `{"id":"`+p.ID+`"}`)
+	c.ok("loop.resume", `{"id":"`+p.ID+`"}`)
+	handed("KEY=1")
+}
