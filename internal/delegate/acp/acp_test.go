@@ -392,10 +392,10 @@ func TestFailures(t *testing.T) {
 		says   string
 		unsent bool
 	}{
-		{"hangs", short, pawl.ModelTimeout, "the agent sent nothing for 500ms", false},
+		{"hangs", short, pawl.ModelTimeout, "the agent sent nothing for 0.5s", false},
 		{"leaves", nil, pawl.ModelAuth, "no credentials are configured", true},
 		{"future", nil, pawl.ModelBadRequest, "version 2 of the Agent Client Protocol", true},
-		{"never", short, pawl.ModelTimeout, "the agent sent nothing for 500ms", false},
+		{"never", short, pawl.ModelTimeout, "the agent sent nothing for 0.5s", false},
 		{"dies", nil, pawl.ModelNetwork, "Segmentation fault", false},
 		{"limited", nil, pawl.ModelRateLimit, "slow down", false},
 		{"too long", nil, pawl.ModelContextLong, "prompt is too long", false},

@@ -296,7 +296,7 @@ func TestToolLimits(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	const end = "[task/1/code: time 60000000000 of 60000000000] end timeout: timed out after 1m0s"
+	const end = "[task/1/code: time 60000000000 of 60000000000] end timeout: timed out after 1m"
 	late := func(k *talk, by time.Duration) { k.alive = time.Hour + time.Minute + by }
 	for _, row := range []struct {
 		name   string
@@ -332,7 +332,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	k := prompted(t, pawl.SessionStarted{Timeout: time.Minute})
 	late(k, time.Second)
-	k.expect("[task/1/code: time 61000000000 of 60000000000] end timeout: timed out after 1m0s")
+	k.expect("[task/1/code: time 61000000000 of 60000000000] end timeout: timed out after 1m")
 
 	// Time that is not the session's moves its end.
 	k = prompted(t, pawl.SessionStarted{Timeout: time.Minute})
@@ -344,7 +344,7 @@ func TestTimeouts(t *testing.T) {
 	k.x.Closed()
 	k.x.Rested(6 * time.Second)
 	late(k, 7*time.Second)
-	k.expect("[task/1/code: time 60000000000 of 60000000000] end timeout: timed out after 1m0s")
+	k.expect("[task/1/code: time 60000000000 of 60000000000] end timeout: timed out after 1m")
 
 	k = prompted(t, pawl.SessionStarted{}) // which has no end
 	k.x.Extend(time.Second)
