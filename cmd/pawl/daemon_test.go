@@ -622,20 +622,23 @@ func TestDaemon(t *testing.T) {
 	// R-35 R-36: gates of two repositories share the machine's one place for them, and
 	// whoever waits has begun nothing.
 	tell("TwoRepositoriesShareTheMachine", func(t *testing.T, y *yard) {
-		y.env = append(y.env, "PAWL_MACHINE_HEAVY=1")
+		y.env = append(y.env, "PAWL_MACHINE_HEAVY=2")
+		y.serve()
 		begun, model := y.fifo("begun"), y.script("s.yaml", quickScript)
 		y.fifo("word")
 		gate := strings.ReplaceAll("tests=test -e WORK/go || { echo begun >WORK/begun; head -n 1 WORK/word; }", "WORK", y.home)
 		first := y.begin(y.repo("one"), "--gate", gate, "--model", model)
 		hear(t, begun, 1, first)
-		second := y.begin(y.repo("two"), "--gate", gate, "--model", model)
+		second := y.begin(y.repo("two"), "--gate", gate, "--model", model) // no repository has all heavy places
+		hear(t, begun, 1, second)
+		third := y.begin(y.repo("three"), "--gate", gate, "--model", model)
 		for waiting, late := false, time.Now().Add(deadline); !waiting; {
 			var top pawl.Load
 			if err := json.Unmarshal([]byte(y.must(y.home, "top", "--json")), &top); err != nil {
 				t.Fatal(err)
 			}
 			for _, p := range top.Pools {
-				if p.Name == "lane:heavy" && (p.Slots != 1 || p.Used != 1) {
+				if p.Name == "lane:heavy" && (p.Slots != 2 || p.Used != 2) {
 					t.Fatalf("%+v", p)
 				}
 				waiting = waiting || p.Name == "lane:heavy" && p.Waiting == 1
@@ -646,7 +649,8 @@ func TestDaemon(t *testing.T) {
 		}
 		mustWrite(t, filepath.Join(y.home, "go"), "")
 		y.say("word")
-		for _, c := range []*process{first, second} {
+		y.say("word")
+		for _, c := range []*process{first, second, third} {
 			if err := c.end(); err != nil {
 				t.Errorf("%v\n%s", err, c.text())
 			}

@@ -159,7 +159,7 @@ func (s *Survey) settle(r *Reports) {
 	}
 	s.settled = true
 	s.standIns = slices.DeleteFunc(s.standIns, func(in standIn) bool {
-		if !in.firm && (s.isMissed(in.path, r) || in.gate && len(r.Base) == 0 || in.direct && isRed(r)) {
+		if !in.firm && (s.isMissed(in.path, r) || in.gate && len(r.Base) == 0 || isRed(r) && (in.direct || s.isOfCommand(in.path))) {
 			return true
 		}
 		if in.gate {
@@ -168,11 +168,21 @@ func (s *Survey) settle(r *Reports) {
 		return in.gate
 	})
 	for i := range s.c.Files {
-		if f := &s.c.Files[i]; !hadIt(f) && slices.Equal(s.parts[f.Path], []pawl.PathClass{pawl.ClassSupport}) && s.isMissed(f.Path, r) {
+		f := &s.c.Files[i]
+		if hadIt(f) {
+			continue
+		}
+		asked := isRed(r) && s.isOfCommand(f.Path) && !s.has(f.Path, pawl.ClassTest)
+		if asked || slices.Equal(s.parts[f.Path], []pawl.PathClass{pawl.ClassSupport}) && s.isMissed(f.Path, r) {
 			s.parts[f.Path] = []pawl.PathClass{pawl.ClassCode}
 		}
 	}
 	s.listPaths()
+}
+
+// isOfCommand reports whether a gate's own command names a file, which says so without a word if it is missing.
+func (s *Survey) isOfCommand(p string) bool {
+	return slices.ContainsFunc(commands(s.c), func(text string) bool { return namesFile(text, path.Base(p)) })
 }
 
 // isRed reports whether a gate failed on the base.

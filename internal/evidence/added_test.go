@@ -65,6 +65,7 @@ func TestAddedFiles(t *testing.T) {
 		{"tests/data.json", pass, true},
 		{"tests/data.json", red("FileNotFoundError: [Errno 2] No such file or directory: 'tests/data.json'"), false},
 		{"conftest.py", pass, true},
+		{"wanted.txt", red("1 of 2 tests fails"), false}, // the gate's own command asks for it
 		{"tests-config.json", pass, true},
 		{"notes.json", pass, false},
 		{"plug.egg-info/entry_points.txt", pass, true},
@@ -72,7 +73,7 @@ func TestAddedFiles(t *testing.T) {
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			c := between(base, base.with(tree{tt.path: "x = 1\n", "shop.py": "import json, sys\n"}))
-			c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "make test"}}
+			c.Gates = []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests, Command: "make test && test -f wanted.txt"}}
 			r := &Reports{Own: map[string]*pawl.GateReport{"tests": pass}, Base: map[string]*pawl.GateReport{"tests": tt.base}}
 			runs := Look(c).Runs(r)
 			out := len(runs) > 0 && slices.ContainsFunc(runs[0].Files, func(f pawl.ComposedFile) bool { return f.Path == tt.path })
