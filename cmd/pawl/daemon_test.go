@@ -625,13 +625,16 @@ func TestDaemon(t *testing.T) {
 		y.env = append(y.env, "PAWL_MACHINE_HEAVY=2")
 		y.serve()
 		begun, model := y.fifo("begun"), y.script("s.yaml", quickScript)
-		y.fifo("word")
-		gate := strings.ReplaceAll("tests=test -e WORK/go || { echo begun >WORK/begun; head -n 1 WORK/word; }", "WORK", y.home)
-		first := y.begin(y.repo("one"), "--gate", gate, "--model", model)
+		y.fifo("word-one")
+		y.fifo("word-two")
+		gate := func(word string) string {
+			return strings.ReplaceAll("tests=test -e WORK/go || { echo begun >WORK/begun; head -n 1 WORK/"+word+"; }", "WORK", y.home)
+		}
+		first := y.begin(y.repo("one"), "--gate", gate("word-one"), "--model", model)
 		hear(t, begun, 1, first)
-		second := y.begin(y.repo("two"), "--gate", gate, "--model", model) // no repository has all heavy places
+		second := y.begin(y.repo("two"), "--gate", gate("word-two"), "--model", model) // no repository has all heavy places
 		hear(t, begun, 1, second)
-		third := y.begin(y.repo("three"), "--gate", gate, "--model", model)
+		third := y.begin(y.repo("three"), "--gate", gate("word-one"), "--model", model)
 		for waiting, late := false, time.Now().Add(deadline); !waiting; {
 			var top pawl.Load
 			if err := json.Unmarshal([]byte(y.must(y.home, "top", "--json")), &top); err != nil {
@@ -648,8 +651,8 @@ func TestDaemon(t *testing.T) {
 			}
 		}
 		mustWrite(t, filepath.Join(y.home, "go"), "")
-		y.say("word")
-		y.say("word")
+		y.say("word-one")
+		y.say("word-two")
 		for _, c := range []*process{first, second, third} {
 			if err := c.end(); err != nil {
 				t.Errorf("%v\n%s", err, c.text())
