@@ -368,3 +368,14 @@ func TestExplainCoherence(t *testing.T) {
 		}
 	}
 }
+
+// What Loom does otherwise than its document stands in its outline: who the reminder is from, and what votes
+// that are not all alike lead to. F-131 L-53
+func TestLoomDeclaresDeviations(t *testing.T) {
+	outline := recipe.Explain(MustLoad(t, "loom"))
+	for _, want := range []string{"message of the user, not of the system", "Two of three votes do not pass a task by themselves"} {
+		if !strings.Contains(outline, want) {
+			t.Errorf("the outline does not say %q:\n%s", want, outline)
+		}
+	}
+}
