@@ -14,14 +14,14 @@ import (
 )
 
 // listScript plays coherence on lists, five tasks two at a time: the second batch is
-// half approved and the third not at all, so that the branch goes back to the first
-// batch's checkpoint, and what came later is done again.
+// half approved and the third not at all, so that the branch goes back to the last checkpoint;
+// what was approved stays.
 func listScript() string {
 	var tasks, verdicts strings.Builder
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		fmt.Fprintf(&tasks, "            - {id: %s, title: Add %s, description: Write %s.txt, acceptance_criteria: [%s.txt is there], depends_on: [], model_tier: 1, verification_tier: 1, is_critical_path: false}\n", id, id, id, id)
 	}
-	for i, batch := range []string{"a+ b+", "c+ d-", "d- e-", "c+ d+", "e+"} {
+	for i, batch := range []string{"a+ b+", "c+ d-", "d- e-", "d+ e+"} {
 		var of []string
 		for word := range strings.FieldsSeq(batch) {
 			v := "verdict: APPROVED"
