@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // A gate whose program the machine lacks can never pass. The base shows that before anything is
@@ -46,7 +47,7 @@ func (d *draft) requireGates(l *Loop) bool {
 	case d.s.Settings.Unattended:
 		d.stop(pawl.OutcomeRefused, text+"; install what is missing, or continue without it: "+d.s.allowing(l))
 	default:
-		d.ask(l, pawl.AskMissing, strings.ToUpper(text[:1])+text[1:]+". Continue without it? The report will say what was left out.", pawl.Hash{},
+		d.ask(l, pawl.AskMissing, brief.Capital(text)+". Continue without it? The report will say what was left out.", pawl.Hash{},
 			option{choiceWithout, "the run continues, and what these gates check is not checked"}, option{choiceStop, "the run ends before anything is worked on"})
 	}
 	return false

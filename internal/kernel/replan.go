@@ -136,7 +136,7 @@ func (d *draft) askOneMore(l *Loop, text string) {
 		options = append(options, option{choiceContinue, "the plan stays as it is: failed tasks stay failed, and tasks that do not depend on them continue"})
 	}
 	options = append(options, option{choiceStop, "no further task is started, and the run ends with what has passed"})
-	d.ask(l, pawl.AskReplan, strings.ToUpper(text[:1])+text[1:], l.gen.plan.List, options...)
+	d.ask(l, pawl.AskReplan, brief.Capital(text), l.gen.plan.List, options...)
 }
 
 // replanCause returns what calls for a new plan, or "" if nothing does.

@@ -73,8 +73,11 @@ func (d *draft) continueFor(l *Loop) error {
 
 // isSuspended reports whether the run was halted because nobody answered.
 func (s *State) isSuspended() bool {
+	if s.Status != pawl.StatusEnded {
+		return false
+	}
 	l := s.longestOpen()
-	return s.Status == pawl.StatusEnded && l != nil && l.person.question.overdue
+	return l != nil && l.person.question.overdue
 }
 
 // wake lets a loop of a run continue that was halted because nobody answered.

@@ -3,7 +3,6 @@ package kernel
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -31,7 +30,7 @@ func (l *Loop) readable(b *pawl.GateJudged) {
 // noArtifact returns the reason of the verdict on an iteration that left no artifact.
 func (l *Loop) noArtifact() string {
 	name := l.Kind.Name
-	return strings.ToUpper(name[:1]) + name[1:] + " has no output artifact"
+	return brief.Capital(name) + " has no output artifact"
 }
 
 // validates reports whether a stage runs the command that the loop's own task names.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Cut returns s if it has at most n bytes. Otherwise it returns the longest prefix of s that
@@ -82,3 +83,12 @@ const ordinary = " " +
 	"when where how if as in on at of for from to with without by before after since until while because please " +
 	"only access permission permissions credentials approval network is are was were has have must should can " +
 	"cannot could need needs missing waiting waits "
+
+// Capital returns a text with a capital as its first letter.
+func Capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}

@@ -98,3 +98,12 @@ func TestClause(t *testing.T) {
 		}
 	}
 }
+
+// The first letter of a text is a capital, whatever it is written in.
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{"": "", "gate lint": "Gate lint", "élan": "Élan", "日本": "日本", "\xff": "\xff", "Done": "Done"} {
+		if got := Capital(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
