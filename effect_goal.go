@@ -19,6 +19,9 @@ type WeighGoals struct {
 	Again []GateEvidence `json:"again,omitempty"`
 	// Evidence is the JSON [EvidenceReport] on the candidate; zero = it has not been examined.
 	Evidence Hash `json:"evidence,omitzero"`
+	// Assessment is the result of the session that assessed the request, which picks tests of those that
+	// were red at the base; zero = it picked none, or they are known.
+	Assessment Hash `json:"assessment,omitzero"`
 }
 
 // Verb implements [Do].
@@ -32,4 +35,5 @@ func (d *WeighGoals) fields(c *coder) {
 	list(c, 5, &d.Reports, (*coder).gateEvidence)
 	list(c, 6, &d.Again, (*coder).gateEvidence)
 	sum(c, 7, &d.Evidence)
+	sum(c, 8, &d.Assessment)
 }

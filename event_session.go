@@ -391,6 +391,9 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
+// FactGoalTests is the name of a fact that says how many goal tests an assessment picked.
+const FactGoalTests = "goal_tests"
+
 // FactSurplus is the name of a fact that says what of a result was ignored, because nobody asked for it.
 const FactSurplus = "surplus"
 

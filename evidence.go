@@ -152,6 +152,8 @@ type Submission struct {
 	Criteria []Criterion // the task's
 	// Findings are the ids of those that a verdict is to answer.
 	Findings []string
+	// Red are the tests that an assessment may pick as goal tests, as [GoalTest.String] has them.
+	Red []string
 	// Sources are what the evidence of a verdict may cite; nil = it is not looked up.
 	Sources Sources
 }

@@ -19,9 +19,10 @@ type GoalSearch struct {
 	Asked string
 	// Root reports that the loop is the run's own: what its user requires binds it and not its tasks.
 	Root bool
-	// Picked are tests that were picked when the request was assessed, and Excluded those that are no
-	// goal tests whatever else says so, by their names or the end of these.
-	Picked, Excluded []string
+	// Picked are tests that were picked when the request was assessed, as [pawl.GoalTest.String] has them.
+	Picked []string
+	// Excluded are those that are no goal tests whatever else says so, by their names or the end of these.
+	Excluded []string
 	// Known are the goal tests that are known.
 	Known []pawl.GoalTest
 	// Base, Own and Again are the reports of the gates on the base, on the candidate, and on the
@@ -49,9 +50,7 @@ func (g *GoalSearch) Goals() Goals {
 	p := &picking{GoalSearch: g, why: map[pawl.GoalTest]pawl.GoalReason{}}
 	p.w = &weighing{Survey: g.Survey, r: &Reports{Own: g.Own, Base: g.Base}}
 	for _, gate := range g.Survey.c.Gates {
-		if base := g.Base[gate.Name]; base != nil && failsThere(base) {
-			p.red = append(p.red, redTests(gate.Name, base)...)
-		}
+		p.red = append(p.red, report.Red(gate.Name, g.Base[gate.Name])...)
 	}
 	for _, t := range g.Known {
 		p.add(t, t.Why)
@@ -60,26 +59,6 @@ func (g *GoalSearch) Goals() Goals {
 	p.mended()
 	p.beside()
 	return p.found()
-}
-
-// failsThere reports whether a gate did its work on the base and failed.
-func failsThere(base *pawl.GateReport) bool {
-	return base.Verdict != pawl.VerdictPass && base.Verdict != pawl.VerdictSkip && !base.Partial && base.ExitCode >= 0 && base.Missing == ""
-}
-
-// redTests returns what is red at the base of a gate: its failing tests, and what could not be built of
-// them; or the gate as one test, if it shows neither.
-func redTests(gate string, base *pawl.GateReport) []pawl.GoalTest {
-	var out []pawl.GoalTest
-	for _, name := range failing(base) {
-		if !slices.Contains(base.Flaky, name) {
-			out = append(out, pawl.GoalTest{Gate: gate, Name: name})
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, pawl.GoalTest{Gate: gate})
-	}
-	return out
 }
 
 type picking struct {
@@ -175,7 +154,7 @@ func (p *picking) named() {
 		switch {
 		case p.asks(t):
 			p.add(t, pawl.GoalAsked)
-		case slices.ContainsFunc(p.Picked, func(name string) bool { return isTest(t, name) }):
+		case p.Root && slices.Contains(p.Picked, t.String()):
 			p.add(t, pawl.GoalPicked)
 		case t.Name != "" && slices.ContainsFunc(p.filesOf(t), func(f string) bool { return mentionsFile(p.Asked, f) }):
 			p.add(t, pawl.GoalFile)

@@ -119,7 +119,11 @@ func TestNamedGoals(t *testing.T) {
 		{name: "the user requires one", asked: "x", base: "-shop.TestAdd, -shop.TestTill", gate: pawl.GateSpec{Green: []string{"TestTill"}}, want: "shop.TestTill required"},
 		{name: "all have to be green", asked: "x", base: "-shop.TestAdd, -shop.TestTill", gate: pawl.GateSpec{RequireGreen: true}, want: "shop.TestAdd required, shop.TestTill required"},
 		{name: "what the user requires is not a task's", asked: "x", base: "-shop.TestAdd", gate: pawl.GateSpec{RequireGreen: true}, child: true},
-		{name: "the assessment", asked: "x", base: "-shop.TestAdd, -shop.TestTill", picked: []string{"TestTill"}, want: "shop.TestTill picked"},
+		{name: "the assessment", asked: "x", base: "-shop.TestAdd, -shop.TestTill", picked: []string{"shop.TestTill", "shop.TestGone"}, want: "shop.TestTill picked"},
+		{name: "the assessment names a gate", asked: "x", base: "-shop.TestAdd", picked: []string{"gate tests"}},
+		{name: "what the assessment picks is not a task's", asked: "x", base: "-shop.TestTill", picked: []string{"shop.TestTill"}, child: true},
+		{name: "it may add, and removes none", asked: "TestAdd", base: "-shop.TestAdd, -shop.TestTill", picked: []string{"shop.TestTill"}, want: "shop.TestAdd asked, shop.TestTill picked"},
+		{name: "what a person excludes", asked: "x", base: "-shop.TestAdd, -shop.TestTill", picked: []string{"shop.TestTill"}, excluded: []string{"TestTill"}},
 		{name: "excluded", asked: "TestAdd TestTill", base: "-shop.TestAdd, -shop.TestTill", excluded: []string{"TestAdd"}, want: "shop.TestTill asked"},
 		{name: "excluded by gate and name", asked: "TestAdd TestTill", base: "-shop.TestAdd, -shop.TestTill", excluded: []string{"tests=TestAdd", "other=TestTill"}, want: "shop.TestTill asked"},
 	} {

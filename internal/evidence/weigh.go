@@ -309,7 +309,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) int {
 	switch {
 	case there == nil || there.Partial:
 		return 0
-	case there.Verdict != pawl.VerdictPass && len(failing(there)) == 0:
+	case there.Verdict != pawl.VerdictPass && len(report.Failing(there)) == 0:
 		return len(tests) + len(changed) // without the code they do not build, or are nothing
 	}
 	passed := map[string]bool{}
@@ -319,7 +319,7 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) int {
 	fail := func(names []string) int {
 		n := 0
 		for _, name := range names {
-			if len(own.Tests) > 0 && !passed[name] || slices.ContainsFunc(failing(there), func(t string) bool { return slices.Contains(namesOf(t), name) }) {
+			if len(own.Tests) > 0 && !passed[name] || slices.ContainsFunc(report.Failing(there), func(t string) bool { return slices.Contains(namesOf(t), name) }) {
 				n++
 			}
 		}
@@ -372,19 +372,6 @@ func (w *weighing) addedAs(name string) []string {
 	return inPlace(name, found)
 }
 
-// failing returns the tests that fail, without those that only stand for their parts.
-func failing(r *pawl.GateReport) []string {
-	var out []string
-	for _, t := range r.Tests {
-		if t.Status == pawl.TestFail {
-			out = append(out, t.Name)
-		}
-	}
-	return slices.DeleteFunc(out, func(name string) bool {
-		return slices.ContainsFunc(out, func(o string) bool { return report.Parent(o) == name })
-	})
-}
-
 // expectations compares a gate's verdict on the candidate with the one with the base's expectations.
 func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	there := w.r.On[pawl.TreeExpected][g.Name]
@@ -405,8 +392,8 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	if g.Kind != pawl.GateTests || there.Verdict == pawl.VerdictPass {
 		return
 	}
-	bad := failing(there)
-	red := failing(own)
+	bad := report.Failing(there)
+	red := report.Failing(own)
 	bad = slices.DeleteFunc(bad, func(name string) bool { return slices.Contains(red, name) })
 	if len(bad) == 0 && len(red) > 0 && there.Failed <= own.Failed {
 		return // no more than what fails on the base as well
@@ -659,7 +646,7 @@ func (w *weighing) compareInputs(g *pawl.GateSpec, own, there *pawl.GateReport) 
 			tests, why = append(tests, t.Name), "with the base's, tests fail that pass with the candidate's"
 		}
 	}
-	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) && !w.excused(there.Output) {
+	if why == "" && there.Verdict != pawl.VerdictPass && own.Verdict == pawl.VerdictPass && (g.Kind != pawl.GateTests || len(report.Failing(there)) == 0) && !(onlyBuild(inputs) && unbuilt(own, there)) && !w.excused(there.Output) {
 		why = "with the base's, gate " + g.Name + " fails: " + there.Reason
 	}
 	if why == "" {

@@ -176,6 +176,9 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	}
 	l.left.KeepOutput(st, b.Output)
 	l.left.KeepLists(l.flow, st, b)
+	if l.isAssessingStep(x.Index) && b.Facts.Get(pawl.FactGoalTests) != "" {
+		l.goals.Assessment = b.Output
+	}
 	switch {
 	case l.needsTime(x, b) && !l.isAssessingStep(x.Index):
 		l.iter.Try = 2

@@ -358,6 +358,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		fact("files", fmt.Sprint(c.IntN(12)))
 		fact("lines", fmt.Sprint(c.IntN(500)))
 		fact("type", pick(c, "test", "architecture", "nonsense"))
+		if c.in(2) {
+			fact(pawl.FactGoalTests, "1")
+		}
 	case output == "verdict" && c.in(3):
 		fact("decision", pick(c, "fail", "halt", "pass", ""))
 		fact("unmet", pick(c, "AC-1", "AC-2"))

@@ -46,10 +46,11 @@ func (s *State) tellsOfBase(l *Loop, gate int) bool {
 // worse than its base is all that is asked for.
 func (l *Loop) judgesOnly() bool { return l.flow.Main == 0 }
 
-// goalsAtStart has the goal tests picked that the goal names, before the work starts, and reports
-// whether they are known.
+// goalsAtStart has the goal tests picked that the goal names, and those that the session picked which
+// assessed the request, before the work starts. It reports whether they are known.
 func (d *draft) goalsAtStart(l *Loop) bool {
-	if l.Parent != 0 || l.judgesOnly() || l.goals.Known || l.Iteration > 0 || !d.s.hasRedBase(l) {
+	known := l.goals.Known && l.goals.Assessment.IsZero()
+	if l.Parent != 0 || l.judgesOnly() || known || l.Iteration > 0 || !d.s.hasRedBase(l) {
 		return true
 	}
 	switch w := &l.goals.Picking; {
@@ -60,7 +61,7 @@ func (d *draft) goalsAtStart(l *Loop) bool {
 		return false
 	}
 	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(gateGoal), Timeout: weighTimeout,
-		Do: &pawl.WeighGoals{Base: l.Base, Reports: d.s.baseReports(l)}})
+		Do: &pawl.WeighGoals{Base: l.Base, Goals: l.goals.Lists(), Reports: d.s.baseReports(l), Assessment: l.goals.Assessment}})
 	return false
 }
 
@@ -354,6 +355,9 @@ func (l *Loop) goalsWeighed(do *pawl.WeighGoals, b *pawl.GoalsWeighed) {
 	switch {
 	case do.Commit == "":
 		l.goals.Picking = exam.Request{}
+		if !do.Assessment.IsZero() {
+			l.goals.Assessment = pawl.Hash{}
+		}
 	case l.cand != nil && l.cand.Goals != nil:
 		l.cand.Goals.Weighed(b, do.Commit)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/report"
 	"pawl/internal/recipe"
 )
 
@@ -94,6 +95,28 @@ func redAtBase(rep *pawl.GateReport) string {
 		return "did not pass"
 	}
 	return cmp.Or(rep.Reason, "did not pass")
+}
+
+// Of the tests that failed before the work began, a prompt names this many at most, in this many bytes.
+const (
+	maxRedTests = 200
+	maxRedBytes = 12_000
+)
+
+// redTests names the tests that failed on the base, and says how many more there are.
+func redTests(gates []pawl.Input, reports map[string]*pawl.GateReport) (names []string, more int) {
+	size := 0
+	for _, in := range gates {
+		for _, t := range report.Red(in.Name, reports[in.Name]) {
+			name := t.String()
+			if size += len(name) + 1; len(names) == maxRedTests || size > maxRedBytes {
+				more++
+				continue
+			}
+			names = append(names, name)
+		}
+	}
+	return names, more
 }
 
 // objections is a command gate's report for the one who is to fix what it found:

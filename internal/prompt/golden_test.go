@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,6 +104,25 @@ func TestAssess(t *testing.T) {
 	w.at(pawl.Place{Loop: "task", Iteration: 1, Step: "assess", Tier: 1})
 	p := w.MustAssemble(t, w.request(t, "assess.md"))
 	golden(t, "assess", p)
+}
+
+// Who assesses the request is shown the tests that fail before any work, to pick those that it is about. F-67
+func TestAssessRed(t *testing.T) {
+	w := MustWorld(t)
+	w.at(pawl.Place{Loop: "task", Iteration: 1, Step: "assess", Tier: 1})
+	do := w.request(t, "assess.md")
+	many := pawl.GateReport{Verdict: pawl.VerdictFail, ExitCode: 1}
+	for i := range 200 {
+		many.Tests = append(many.Tests, pawl.TestResult{Name: fmt.Sprintf("pkg.Test%03d", i), Status: pawl.TestFail})
+	}
+	do.RedAtBase = []pawl.Input{
+		{Name: "tests", Blob: w.MustKeep(t, redTests)},
+		{Name: "lint", Blob: w.MustKeep(t, pawl.GateReport{Verdict: pawl.VerdictFail, ExitCode: 1})},
+		{Name: "slow", Blob: w.MustKeep(t, pawl.GateReport{Verdict: pawl.VerdictFail, Partial: true})},
+		{Name: "more", Blob: w.MustKeep(t, many)},
+	}
+	p := w.MustAssemble(t, do)
+	wants(t, p, "## Tests that fail before any work\n\n- \"shop/auth.TestOld\"\n- \"gate lint\"\n- \"pkg.Test000\"\n", "- \"pkg.Test197\"\nand 2 more\n\nAssess this task")
 }
 
 // D-34: the first implementation is told the task, the criteria, the scope and

@@ -137,6 +137,9 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	for _, in := range do.RedAtBase {
 		data.RedAtBase = append(data.RedAtBase, in.Name+": "+redAtBase(base[in.Name]))
 	}
+	if strings.Contains(template, ".RedTests") {
+		data.RedTests, data.MoreRed = redTests(do.RedAtBase, base)
+	}
 	for _, in := range do.Inputs {
 		if in.Name == signalInput {
 			data.Feedback = append(data.Feedback, r.feedback(pawl.Feedback{From: aPerson, Evidence: in.Blob}, nil))

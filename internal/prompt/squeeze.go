@@ -124,7 +124,7 @@ func size(data *recipe.PromptData) int {
 	for _, f := range data.Feedback {
 		n += len(f.Summary) + len(f.Evidence)
 	}
-	for _, text := range slices.Concat(data.History, data.RedAtBase, data.Scope, data.Answers) {
+	for _, text := range slices.Concat(data.History, data.RedAtBase, data.RedTests, data.Scope, data.Answers) {
 		n += len(text)
 	}
 	return n

@@ -35,6 +35,10 @@ type PromptData struct {
 	History []string
 	// RedAtBase tells what did not pass before the work began, one line each.
 	RedAtBase []string
+	// RedTests names the tests that failed before the work began, one a line, for the session that assesses
+	// the request; MoreRed is how many are left out.
+	RedTests []string
+	MoreRed  int
 	// Lens and Focus are a council member's point of view.
 	Lens, Focus string
 	// Task is the loop's own entry in its parent's list; nil for the root loop.
@@ -154,7 +158,7 @@ func checkTemplate(name, text string, root bool) error {
 	}
 	full := PromptData{Goal: "x", Criteria: []pawl.Criterion{{ID: "x", Text: "x"}}, Scope: []string{"x"}, Agent: "x",
 		Iteration: 3, Max: 3, Tier: 1, Feedback: []Feedback{{From: "x", Verdict: "x", Summary: "x", Evidence: "x"}, {From: "x", Evidence: "x", Person: true, Said: 1}, {From: "x", Evidence: "x", Person: true}}, Inputs: map[string]string{"x": "x"},
-		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
+		History: []string{"x"}, RedAtBase: []string{"x"}, RedTests: []string{"x"}, MoreRed: 1, Lens: "x", Focus: "x",
 		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x", ValidationCommand: "x"},
 		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}
 	full.Batch = []Member{{*full.Task, "x", "x", "x"}}

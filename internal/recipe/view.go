@@ -19,6 +19,7 @@ type promptView struct {
 	Inputs    map[string]block
 	History   []line
 	RedAtBase []line
+	RedTests  []line
 	Task      *taskView
 	// What a prompt says of earlier iterations when it says it as Loopr does. Attempts
 	// are all of them, once there are two; Objections what was objected to the last one,
@@ -95,7 +96,7 @@ type memberView struct {
 }
 
 func viewOf(d PromptData) promptView {
-	v := promptView{PromptData: d, Inputs: map[string]block{}, History: lines(d.History), RedAtBase: lines(d.RedAtBase),
+	v := promptView{PromptData: d, Inputs: map[string]block{}, History: lines(d.History), RedAtBase: lines(d.RedAtBase), RedTests: lines(d.RedTests),
 		Plan: block(d.Plan), State: block(d.State), Signs: lines(d.Signs), Cause: line(d.Cause), Item: block(d.Item), Criteria: criteria(d.Criteria, d.Task == nil)}
 	for _, text := range d.Answers {
 		v.Answers = append(v.Answers, block(text))

@@ -7,6 +7,7 @@ import (
 	"pawl"
 	"pawl/internal/driver"
 	"pawl/internal/evidence"
+	"pawl/internal/gate/report"
 	"pawl/internal/kernel/brief"
 )
 
@@ -55,6 +56,28 @@ func (r *Runner) weighGoals(ctx context.Context, job driver.Job, do *pawl.WeighG
 	return out, nil
 }
 
+// resultAssessment is the result that picks goal tests.
+const resultAssessment = "assessment"
+
+// redTests returns the tests that the job's session was shown as red at the base.
+func (r *Runner) redTests(ctx context.Context, job driver.Job) ([]string, error) {
+	s, err := r.sourcesOf(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, in := range s.shown.RedAtBase {
+		var base pawl.GateReport
+		if err := decode(ctx, job, "the report on the base of "+in.Name, in.Blob, &base); err != nil {
+			return nil, err
+		}
+		for _, t := range report.Red(in.Name, &base) {
+			out = append(out, t.String())
+		}
+	}
+	return out, nil
+}
+
 // goalSearch returns what is known for a search for goal tests.
 func (r *Runner) goalSearch(ctx context.Context, job driver.Job, do *pawl.WeighGoals) (*evidence.GoalSearch, *error, error) {
 	commit := do.Commit
@@ -82,6 +105,15 @@ func (r *Runner) goalSearch(ctx context.Context, job driver.Job, do *pawl.WeighG
 		return nil, nil, err
 	}
 	s.Base = reports.Base
+	if !do.Assessment.IsZero() {
+		var picks struct {
+			GoalTests []string `json:"goal_tests"`
+		}
+		if err := decode(ctx, job, "the assessment of the request", do.Assessment, &picks); err != nil {
+			return nil, nil, err
+		}
+		s.Picked = picks.GoalTests
+	}
 	if do.Commit != "" {
 		s.Own = reports.Own
 	}

@@ -229,6 +229,11 @@ func (r *Runner) factsOf(ctx context.Context, job driver.Job, name string, args 
 			return nil, "", err
 		}
 	}
+	if name == resultAssessment {
+		if about.Red, err = r.redTests(ctx, job); err != nil {
+			return nil, "", err
+		}
+	}
 	facts, problem := r.Submits.Facts(name, args, about)
 	switch {
 	case cited != nil && cited.err != nil:

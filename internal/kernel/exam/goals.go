@@ -17,6 +17,9 @@ type Goals struct {
 	Left   string      // which weak ones it ends with; empty = it does not
 
 	Picking Request // of those that are known before the work starts
+	// Assessment is the result of the session that assessed the request, as long as the tests that it
+	// picks are not among the goal tests; zero = it picks none, or they are.
+	Assessment pawl.Hash
 }
 
 // Weighed records which goal tests there are.

@@ -114,9 +114,11 @@ type Assessment struct {
 	Type            string `json:"type"` // documentation, test, implementation or architecture
 	Risks           []Risk `json:"risks"`
 	Why             string `json:"why"`
+	// GoalTests are the tests, of those that fail before any work, that the task asks to mend.
+	GoalTests []string `json:"goal_tests,omitempty"`
 }
 
-func (a Assessment) facts() (pawl.Facts, error) {
+func (a Assessment) facts(about pawl.Submission) (pawl.Facts, error) {
 	switch {
 	case a.Files < 0 || a.Lines < 0 || a.NewDependencies < 0:
 		return nil, errors.New("files, lines and new_dependencies are counts: none can be negative")
@@ -140,6 +142,15 @@ func (a Assessment) facts() (pawl.Facts, error) {
 		}
 		facts = append(facts, pawl.Fact{Name: "risk", Value: string(r)})
 	}
+	picked := 0
+	for _, t := range a.GoalTests {
+		if slices.Contains(about.Red, t) {
+			picked++
+		} else {
+			facts = append(facts, surplus("goal test "+t))
+		}
+	}
+	facts = append(facts, counts(pawl.FactGoalTests, picked)...)
 	return facts, nil
 }
 

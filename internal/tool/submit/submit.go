@@ -57,7 +57,8 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 // Facts are what decisions need of a result, or what is wrong with it beyond its
 // schema, in words for the model. about is what it is checked against.
 //
-//   - assessment: files, lines, new_dependencies, type, and a risk for each
+//   - assessment: files, lines, new_dependencies, type, and a risk for each; how many
+//     goal tests it picks, if any
 //   - ballot: a rank for each proposal, best first
 //   - batch: for each task approved or changes, its id; after the latter why, in
 //     short, and because, a text; then a text for each anti-pattern
@@ -87,7 +88,7 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 func (Results) Facts(name string, args json.RawMessage, about pawl.Submission) (facts pawl.Facts, problem string) {
 	switch result(name) {
 	case "assessment":
-		return factsOf[Assessment](args, Assessment.facts)
+		return factsOf(args, func(a Assessment) (pawl.Facts, error) { return a.facts(about) })
 	case "ballot":
 		return factsOf[Ballot](args, Ballot.facts)
 	case "batch":

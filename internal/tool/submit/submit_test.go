@@ -187,6 +187,8 @@ func TestSurplus(t *testing.T) {
 		{"FieldOfTask", "tasks", listed(`{"id": "TASK-001", "title": "t", "description": "d", "acceptance_criteria": [], "done": true}`), "decision=PANDORA_LOOP count=1 reason=r"},
 		{"RiskTwice", "assessment", `{"files": 1, "lines": 1, "new_dependencies": 0, "type": "test", "risks": ["breaking_change", "breaking_change"], "why": "x"}`,
 			"files=1 lines=1 new_dependencies=0 type=test risk=breaking_change"},
+		{"GoalTests", "assessment", `{"files": 1, "lines": 1, "new_dependencies": 0, "type": "test", "risks": [], "why": "x", "goal_tests": ["shop.TestAdd", "gate lint", "shop.TestOther"]}`,
+			"files=1 lines=1 new_dependencies=0 type=test surplus=goal test shop.TestOther goal_tests=2"},
 		{"RankTwice", "ballot", `{"ranking": ["B", "A", "B"], "why": "w", "voter": "me"}`, "rank=B rank=A"},
 		{"Criterion", "verdict", `{"criteria": [` + pass + `, {"id": "AC-003", "status": "fail", "evidence": []}], "summary": "s"}`, met + " surplus=criterion AC-003"},
 		{"CriterionTwice", "verdict", `{"criteria": [` + pass + `, {"id": "AC-001", "status": "pass", "evidence": ["y"]}], "summary": "s"}`, met + " surplus=second decision on AC-001"},
@@ -198,7 +200,7 @@ func TestSurplus(t *testing.T) {
 			"approved=a surplus=second verdict on a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, problem := check(t, test.result, test.args, pawl.Submission{Criteria: criteria}); problem != "" || facts(got) != test.want {
+			if got, problem := check(t, test.result, test.args, pawl.Submission{Criteria: criteria, Red: []string{"shop.TestAdd", "gate lint"}}); problem != "" || facts(got) != test.want {
 				t.Errorf("got %q, problem %q, want %q", facts(got), problem, test.want)
 			}
 		})
