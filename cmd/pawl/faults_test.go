@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -314,6 +315,9 @@ func (x *trial) signalled(s syscall.Signal) fate {
 	return goesOn
 }
 
+// faultLasts bounds how long calls of the system fail before the run is killed.
+const faultLasts = 30 * time.Second
+
 // failing lets calls of the system on the run's log fail with an error, some in a row.
 func (x *trial) failing(errno string, calls ...string) fate {
 	at, most := 1+x.rnd.IntN(2*x.undisturbed.events/faultsEachRun), 1+x.rnd.IntN(20)
@@ -325,7 +329,11 @@ func (x *trial) failing(errno string, calls ...string) fate {
 	for _, name := range []string{"pawl.db", "pawl.db-wal"} {
 		args = append(args, "-P", filepath.Join(dir, name))
 	}
-	traced := exec.Command(args[0], append(args[1:], cmd.Args...)...)
+	// strace counts the calls of each thread, so that they may fail for as long as a run of many threads is patient.
+	ctx, cancel := context.WithTimeout(x.t.Context(), faultLasts)
+	defer cancel()
+	traced := exec.CommandContext(ctx, args[0], append(args[1:], cmd.Args...)...)
+	traced.Cancel = func() error { killTree(traced.Process.Pid); return nil }
 	traced.Dir, traced.Env, traced.Stderr = cmd.Dir, cmd.Env, cmd.Stderr
 	events, d := x.moment()
 	x.strikeAfter(x.t, traced, events+x.undisturbed.events/faultsEachRun, d, func(p *os.Process) { killTree(p.Pid) })

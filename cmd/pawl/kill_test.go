@@ -274,7 +274,7 @@ func (v *victim) strikeAfter(t *testing.T, cmd *exec.Cmd, events int, d time.Dur
 	}
 	hangs := time.AfterFunc(deadline, func() {
 		t.Errorf("%v has not ended after %s", cmd.Args, deadline)
-		_ = cmd.Process.Kill()
+		killTree(cmd.Process.Pid)
 	})
 	defer hangs.Stop()
 	var timer *time.Timer

@@ -112,12 +112,12 @@ func (p *picking) isFlaky(t pawl.GoalTest) bool {
 		}
 	}
 	own, again := p.Own[t.Gate], p.Again[t.Gate]
-	return own != nil && again != nil && !again.Partial && isGreen(own, t) && !isGreen(again, t)
+	return own != nil && again != nil && !again.Partial && p.isGreen(own, t) && !p.isGreen(again, t)
 }
 
 // isGreen reports whether a report has a test green. What could not be built is green if tests in its
-// place pass and none fails.
-func isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
+// place pass and none fails. See [picking.ran] for runners that name no tests that pass.
+func (p *picking) isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
 	if t.Name == "" {
 		return r.Verdict == pawl.VerdictPass && !r.RedAtBase
 	}
@@ -125,7 +125,7 @@ func isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
 	if report.IsWhole(t.Name) {
 		place = t.Name[:strings.LastIndex(t.Name, " [")]
 	}
-	passed := false
+	named, passed := false, false
 	for _, o := range r.Tests {
 		same := o.Name == t.Name || local(o.Name) == local(t.Name) && !report.IsWhole(t.Name)
 		within := report.IsWhole(t.Name) && (o.Name == t.Name || report.Within(o.Name, place) || strings.HasPrefix(o.Name, place+" ["))
@@ -133,11 +133,33 @@ func isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
 		case !same && !within:
 		case o.Status == pawl.TestFail:
 			return false
-		case o.Status == pawl.TestPass:
-			passed = true
+		default:
+			named, passed = true, passed || o.Status == pawl.TestPass
 		}
 	}
-	return passed
+	return passed || !named && p.ran(r, t)
+}
+
+// ran reports whether a test that a report does not name must have passed: its runner does not name those that
+// do, the tests beside it ran or nothing failed at all, and no source says that it is gone.
+func (p *picking) ran(r *pawl.GateReport, t pawl.GoalTest) bool {
+	gone := func(c source.Change) bool {
+		return (c.Kind == pawl.FindRemovedTest || c.Kind == pawl.FindSkippedTest) && slices.Contains(namesOf(t.Name), c.Test)
+	}
+	lost := slices.ContainsFunc(r.Lost, func(o pawl.LostTest) bool { return o.Name == t.Name })
+	if r.Partial || lost || r.Fewer > 0 || slices.ContainsFunc(p.Survey.changes, gone) {
+		return false
+	}
+	at, _ := report.Split(t.Name)
+	crashed := strings.Contains(r.Output, "panic: ") // what follows a panic does not run
+	for _, o := range r.Tests {
+		place, _ := report.Split(o.Name)
+		around := o.Status == pawl.TestPass && report.Within(t.Name, o.Name) // a package without -v, as one result
+		if around || !r.Complete && !crashed && o.Status == pawl.TestFail && place == at && !report.IsWhole(o.Name) {
+			return true
+		}
+	}
+	return !r.Complete && r.Verdict == pawl.VerdictPass && !r.RedAtBase && r.Failed == 0 && r.Passed > 0
 }
 
 // named adds the tests that the user, the goal or the assessment names, and those whose file the goal
@@ -151,7 +173,12 @@ func (p *picking) named() {
 		}
 	}
 	for _, t := range p.red {
+		within := p.namedWithin(t)
+		for _, name := range within {
+			p.add(pawl.GoalTest{Gate: t.Gate, Name: name}, pawl.GoalAsked)
+		}
 		switch {
+		case len(within) > 0:
 		case p.asks(t):
 			p.add(t, pawl.GoalAsked)
 		case p.Root && slices.Contains(p.Picked, t.String()):
@@ -160,6 +187,27 @@ func (p *picking) named() {
 			p.add(t, pawl.GoalFile)
 		}
 	}
+}
+
+// namedWithin returns the tests that what was asked for names and that a gate shows nothing of at the base,
+// because what they are in could not be built there.
+func (p *picking) namedWithin(t pawl.GoalTest) []string {
+	if !report.IsWhole(t.Name) || p.Survey.c.Contents == nil {
+		return nil
+	}
+	place := t.Name[:strings.LastIndex(t.Name, " [")]
+	var out []string
+	for name, files := range p.baseTests(p.testPaths()) {
+		in := slices.ContainsFunc(files, func(f string) bool {
+			return place == f || path.Dir(f) == "." || strings.HasSuffix("/"+place, "/"+path.Dir(f)) || strings.HasSuffix("/"+place, "/"+f)
+		})
+		shown := slices.ContainsFunc(p.Base[t.Gate].Tests, func(o pawl.TestResult) bool { return local(o.Name) == name })
+		if in && !shown && namesTest(p.Asked, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // asks reports whether what was asked for names a test.
@@ -235,10 +283,10 @@ func isSpecial(name string) bool {
 // the candidate that is about them, and they must stay green. Those that are weak goal tests need not be tried
 // where all goal tests are green.
 func (p *picking) mended() {
-	done := !slices.ContainsFunc(p.Known, func(k pawl.GoalTest) bool { return !isGreen(cmp.Or(p.Own[k.Gate], &pawl.GateReport{}), k) })
+	done := !slices.ContainsFunc(p.Known, func(k pawl.GoalTest) bool { return !p.isGreen(cmp.Or(p.Own[k.Gate], &pawl.GateReport{}), k) })
 	for _, t := range p.red {
 		own := p.Own[t.Gate]
-		if why, known := p.why[t]; known && (done || !why.IsWeak()) || own == nil || !isGreen(own, t) || p.excludes(t) || p.isChanged(t) {
+		if why, known := p.why[t]; known && (done || !why.IsWeak()) || own == nil || !p.isGreen(own, t) || p.excludes(t) || p.isChanged(t) {
 			continue
 		}
 		switch again := p.Again[t.Gate]; {
@@ -249,7 +297,7 @@ func (p *picking) mended() {
 			if !slices.Contains(p.again, t.Gate) {
 				p.again = append(p.again, t.Gate)
 			}
-		case again != nil && !again.Partial && isGreen(again, t):
+		case again != nil && !again.Partial && p.isGreen(again, t):
 			p.add(t, pawl.GoalMended)
 		}
 	}
@@ -327,12 +375,28 @@ func (p *picking) filesOf(t pawl.GoalTest) []string {
 		return nil
 	}
 	place, _ := report.Split(t.Name)
-	paths := slices.DeleteFunc(slices.Clone(p.Survey.c.Paths()), func(f string) bool { return !p.Survey.holdsTests(f) })
+	paths := p.testPaths()
 	for _, f := range paths {
 		if place != "" && (place == f || strings.HasSuffix(place, "/"+f) || strings.HasSuffix(f, "/"+place)) {
 			return []string{f}
 		}
 	}
+	files := p.baseTests(paths)
+	for _, n := range namesOf(t.Name) {
+		if found := files[n]; len(found) > 0 {
+			return inPlace(t.Name, found)
+		}
+	}
+	return nil
+}
+
+// testPaths are the files of the base that hold tests.
+func (p *picking) testPaths() []string {
+	return slices.DeleteFunc(slices.Clone(p.Survey.c.Paths()), func(f string) bool { return !p.Survey.holdsTests(f) })
+}
+
+// baseTests returns the files of the base's tests, of those that hold tests, by the names that the sources give them.
+func (p *picking) baseTests(paths []string) map[string][]string {
 	if p.files == nil {
 		p.files = map[string][]string{}
 		size := 0
@@ -345,12 +409,7 @@ func (p *picking) filesOf(t pawl.GoalTest) []string {
 			return size < maxSearched
 		})
 	}
-	for _, n := range namesOf(t.Name) {
-		if found := p.files[n]; len(found) > 0 {
-			return inPlace(t.Name, found)
-		}
-	}
-	return nil
+	return p.files
 }
 
 // found returns what was found, in order.
@@ -367,7 +426,7 @@ func (p *picking) found() Goals {
 		if !slices.ContainsFunc(p.Known, func(k pawl.GoalTest) bool { return bare(k) == bare(t) }) {
 			out.Picked = append(out.Picked, t)
 		}
-		if own := p.Own[t.Gate]; p.Own != nil && (own == nil || !isGreen(own, t)) {
+		if own := p.Own[t.Gate]; p.Own != nil && (own == nil || !p.isGreen(own, t)) {
 			out.Red = append(out.Red, t)
 		}
 	}

@@ -64,7 +64,7 @@ func searched(base, changed map[string]string, gates ...pawl.GateSpec) *GoalSear
 
 // reported is a report of tests: "-name" fails, "+name" passes.
 func reportedTests(words string) *pawl.GateReport {
-	r := &pawl.GateReport{Verdict: pawl.VerdictPass}
+	r := &pawl.GateReport{Verdict: pawl.VerdictPass, Complete: true}
 	for _, w := range strings.Split(words, ",") {
 		if w = strings.TrimSpace(w); w == "" {
 			continue
@@ -113,6 +113,10 @@ func TestNamedGoals(t *testing.T) {
 		{name: "a phrase with quotes", asked: `make "adds numbers" pass`, base: "-cart > adds numbers", want: "cart > adds numbers asked"},
 		{name: "a digit beside letters", asked: "solve case7 first", base: "-case7, -case8", want: "case7 asked"},
 		{name: "the test around them", asked: "mend TestAdd", base: "-shop.TestAdd, -shop.TestAdd/zero, -shop.TestAdd/one, -shop.TestTill", want: "shop.TestAdd/one asked, shop.TestAdd/zero asked"},
+		{name: "within what does not build", asked: "make TestAdd pass", base: "-shop [build failed], -till.TestTill", want: "TestAdd asked"},
+		{name: "within a file that cannot be loaded", asked: "make TestSub and TestAdd pass", base: "-cart_test.go [collection failed]", want: "TestAdd asked, TestSub asked"},
+		{name: "within another file", asked: "make TestTill pass", base: "-cart_test.go [collection failed], +till_test.go::TestTill"},
+		{name: "in no file", asked: "make TestNew pass", base: "-shop [build failed]"},
 		{name: "its file, weakly", asked: "Make till_test.go pass", base: "-shop.TestAdd, -shop.TestTill", want: "shop.TestTill file"},
 		{name: "a file of code says nothing", asked: "Mend shop.go", base: "-shop.TestAdd"},
 		{name: "what is green is no goal test", asked: "TestAdd", base: "+shop.TestAdd, -shop.TestTill"},
@@ -236,8 +240,50 @@ func TestUnbuiltGoals(t *testing.T) {
 	}{
 		{"+shop.TestAdd", true}, {"+shop.TestAdd, -shop.TestSub", false}, {"-shop [build failed]", false}, {"+till.TestAdd", false}, {"", false},
 	} {
-		if got := isGreen(reportedTests(row.own), pawl.GoalTest{Gate: "tests", Name: "shop [build failed]"}); got != row.want {
+		p := &picking{GoalSearch: searched(goFiles, nil)}
+		if got := p.isGreen(reportedTests(row.own), pawl.GoalTest{Gate: "tests", Name: "shop [build failed]"}); got != row.want {
 			t.Errorf("with %q it is green: %t", row.own, got)
 		}
+	}
+}
+
+// A runner may name no test that passes: what it does not name is green if it must have run. F-67
+func TestUnnamedGoals(t *testing.T) {
+	for _, row := range []struct {
+		name, own, output string
+		removed           bool
+		edit              func(*pawl.GateReport)
+		want              bool
+	}{
+		{name: "its package passes", own: "+shop", want: true},
+		{name: "another one passes", own: "+till, -desk.TestX"},
+		{name: "beside it one fails", own: "-shop.TestSub", want: true},
+		{name: "what fails beside it ended the run", own: "-shop.TestSub", output: "panic: no"},
+		{name: "its package does not build", own: "-shop [build failed]"},
+		{name: "it fails", own: "-shop.TestAdd, +till"},
+		{name: "only counted", edit: func(r *pawl.GateReport) { r.Passed = 3 }, want: true},
+		{name: "only counted, one fails", edit: func(r *pawl.GateReport) { r.Passed, r.Failed, r.Verdict = 3, 1, pawl.VerdictFail }},
+		{name: "only counted, fewer", edit: func(r *pawl.GateReport) { r.Passed, r.Fewer = 3, 1 }},
+		{name: "nothing ran"},
+		{name: "its time was up", own: "+shop", edit: func(r *pawl.GateReport) { r.Partial = true }},
+		{name: "no longer run", own: "+shop", edit: func(r *pawl.GateReport) { r.Lost = []pawl.LostTest{{Name: "shop.TestAdd"}} }},
+		{name: "no longer in the source", own: "+shop", removed: true},
+		{name: "the runner names all that failed", own: "-shop.TestSub", edit: func(r *pawl.GateReport) { r.Complete = true }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			changed := map[string]string{"shop.go": "package shop\n\nvar A = 1\n"}
+			if row.removed {
+				changed["cart_test.go"] = strings.ReplaceAll(goFiles["cart_test.go"], "func TestAdd(t *testing.T) { t.Error(1) }", "")
+			}
+			r := reportedTests(row.own)
+			r.Complete, r.Output = false, row.output
+			if row.edit != nil {
+				row.edit(r)
+			}
+			p := &picking{GoalSearch: searched(goFiles, changed)}
+			if got := p.isGreen(r, pawl.GoalTest{Gate: "tests", Name: "shop.TestAdd"}); got != row.want {
+				t.Errorf("it is green: %t", got)
+			}
+		})
 	}
 }
