@@ -309,6 +309,8 @@ func (w *weighing) proof(gate string, own *pawl.GateReport) int {
 	switch {
 	case there == nil || there.Partial:
 		return 0
+	case len(own.Tests) == 0 && own.RedAtBase:
+		return 0 // it is red with the change as well, and says no more
 	case there.Verdict != pawl.VerdictPass && len(report.Failing(there)) == 0:
 		return len(tests) + len(changed) // without the code they do not build, or are nothing
 	}

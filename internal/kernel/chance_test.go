@@ -358,7 +358,7 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		fact("files", fmt.Sprint(c.IntN(12)))
 		fact("lines", fmt.Sprint(c.IntN(500)))
 		fact("type", pick(c, "test", "architecture", "nonsense"))
-		if c.in(2) {
+		if f.ID%2 == 0 {
 			fact(pawl.FactGoalTests, "1")
 		}
 	case output == "verdict" && c.in(3):

@@ -112,6 +112,7 @@ type tally struct {
 	// Diagnostics by severity.
 	critical, high, medium, low int
 	partial, redAtBase          bool
+	goals                       string   // how many goal tests pass, if not all do
 	person                      bool     // a person let it pass
 	findings                    int      // that nobody accepted, for which reviews failed
 	skipped                     []string // the gates among them that did not run
@@ -137,6 +138,8 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 		}
 		if g.judge != pawl.JudgeGoal { // its tests are the gates'
 			t.passed, t.total = t.passed+g.Passed, t.total+g.Total
+		} else if g.red() {
+			t.goals = fmt.Sprintf("%d/%d goal tests", g.Passed, g.Total)
 		}
 		t.critical, t.high, t.medium, t.low = t.critical+g.Critical, t.high+g.High, t.medium+g.Medium, t.low+g.Low
 		t.partial, t.redAtBase = t.partial || g.Partial, t.redAtBase || g.RedAtBase
@@ -158,6 +161,9 @@ func (t tally) word(counts bool) string {
 	}
 	if t.redAtBase {
 		s += ", red at base"
+	}
+	if counts && t.goals != "" {
+		s += ", " + t.goals
 	}
 	return s + t.notRun()
 }

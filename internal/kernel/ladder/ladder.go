@@ -71,6 +71,7 @@ type Judgement struct {
 	Green                 bool         // a command gate is green
 	Proof                 pawl.Proof   // what shows that it is what was asked for
 	RedWeak               string       // which weak goal tests are red; empty = none
+	Mute                  string       // a gate of tests that is red and shows no single tests; empty = there is none
 	Unjudged              int          // criteria of the user's that nobody judged
 	NoWork                bool         // the loop only judges what others made, which needs no proof
 	Conflict              bool         // it conflicts with what was merged in the meantime
@@ -178,6 +179,8 @@ func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 		r.Reason = j.RedWeak
 	case j.Unjudged > 0:
 		r.Reason = "nobody judged whether the criteria are met"
+	case j.Mute != "":
+		r.Reason = fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute)
 	case !j.Green && !named:
 		r.Reason = passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green")
 	case j.Proof.IsNone() && !j.NoWork:

@@ -153,6 +153,17 @@ func RedAtBase(results []*pawl.GateJudged) []string {
 	return out
 }
 
+// Mute returns the first gate of tests that is as red as on the base and shows no single tests, but for those in
+// except: whether the goal is among what is red there, nobody can say. It is "" if there is none.
+func Mute(results []*pawl.GateJudged, except []string) string {
+	for _, r := range sorted(results) {
+		if r.Kind == pawl.GateTests && r.Judge == pawl.JudgeGate && r.Verdict == pawl.VerdictPass && r.RedAtBase && r.Total == 0 && !slices.Contains(except, r.Gate) {
+			return r.Gate
+		}
+	}
+	return ""
+}
+
 // MaxReason bounds the bytes that the state keeps of a verdict's reason.
 const MaxReason = 120
 
