@@ -23,6 +23,9 @@ type GoalsWeighed struct {
 	// Unsure reports that tests which the candidate mended are goal tests only if nothing is found in
 	// it: it has not been examined, and changed what its gates look at.
 	Unsure bool `json:"unsure,omitempty"`
+	// Flaky are the first tests that the candidate mended and that were red when they ran once more, at
+	// most [MaxGoalsNamed], without reasons. They are no goal tests.
+	Flaky []GoalTest `json:"flaky,omitempty"`
 }
 
 // MaxGoalsNamed bounds the goal tests that an event names.
@@ -46,4 +49,5 @@ func (b *GoalsWeighed) fields(c *coder) {
 	words(c, 9, &b.Again)
 	flag(c, 10, &b.Unsure)
 	str(c, 11, &b.Commit)
+	list(c, 12, &b.Flaky, (*coder).goalTest)
 }

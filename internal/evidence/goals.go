@@ -43,6 +43,8 @@ type Goals struct {
 	Again []string
 	// Unsure reports that mended tests become goal tests only if nothing is found in the candidate.
 	Unsure bool
+	// Flaky are tests that the candidate mended and that were red when they ran once more.
+	Flaky []pawl.GoalTest
 }
 
 // Goals returns the goal tests.
@@ -111,6 +113,11 @@ func (p *picking) isFlaky(t pawl.GoalTest) bool {
 			return true
 		}
 	}
+	return p.flips(t)
+}
+
+// flips reports whether a test is green on the candidate and red when it runs there once more.
+func (p *picking) flips(t pawl.GoalTest) bool {
 	own, again := p.Own[t.Gate], p.Again[t.Gate]
 	return own != nil && again != nil && !again.Partial && p.isGreen(own, t) && !p.isGreen(again, t)
 }
@@ -415,6 +422,11 @@ func (p *picking) baseTests(paths []string) map[string][]string {
 // found returns what was found, in order.
 func (p *picking) found() Goals {
 	out := Goals{Again: p.again, Unsure: p.unsure}
+	for _, t := range p.red {
+		if t.Name != "" && p.flips(t) {
+			out.Flaky = append(out.Flaky, t)
+		}
+	}
 	for t, why := range p.why {
 		t.Why = why
 		out.Tests = append(out.Tests, t)

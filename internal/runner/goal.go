@@ -45,6 +45,10 @@ func (r *Runner) weighGoals(ctx context.Context, job driver.Job, do *pawl.WeighG
 		t.Name = brief.Cut(t.Name, maxName)
 		out.Picked = append(out.Picked, t)
 	}
+	for _, t := range found.Flaky[:min(len(found.Flaky), pawl.MaxGoalsNamed)] {
+		t.Name = brief.Cut(t.Name, maxName)
+		out.Flaky = append(out.Flaky, t)
+	}
 	if len(found.Tests) == 0 {
 		return out, nil
 	}

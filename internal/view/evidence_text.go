@@ -74,15 +74,25 @@ func (r *Run) summarizeEvidence() SummaryEvidence {
 // seen.
 func (r *Run) flakyRows() []FlakyRow {
 	var out []FlakyRow
+	add := func(l *Loop, it *Iteration, gate, test string, seq pawl.Seq) {
+		row := FlakyRow{Test: plain.Line(test, 0), Gate: plain.Line(gate, 0), Task: plain.Line(r.path(l), 0), Iteration: it.N, Event: seq}
+		out = append(slices.DeleteFunc(out, func(o FlakyRow) bool { return o.Test == row.Test && o.Gate == row.Gate }), row)
+	}
 	r.eachFurther(func(l *Loop, it *Iteration, f *FurtherRun) {
 		if f.On != "" || f.Judged == nil {
 			return
 		}
 		for _, name := range f.Judged.Flaky {
-			row := FlakyRow{Test: plain.Line(name, 0), Gate: plain.Line(f.Gate, 0), Task: plain.Line(r.path(l), 0), Iteration: it.N, Event: f.Judged.Seq}
-			out = append(slices.DeleteFunc(out, func(o FlakyRow) bool { return o.Test == row.Test && o.Gate == row.Gate }), row)
+			add(l, it, f.Gate, name, f.Judged.Seq)
 		}
 	})
+	for _, l := range r.Loops {
+		for _, it := range l.Iterations {
+			for i := 0; it.flips != nil && i < len(it.flips.tests); i++ {
+				add(l, it, it.flips.tests[i].Gate, it.flips.tests[i].Name, it.flips.seq)
+			}
+		}
+	}
 	return out
 }
 

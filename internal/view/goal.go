@@ -13,6 +13,12 @@ type loopGoals struct {
 	Goals *pawl.GoalsWeighed // as they were weighed last; nil = the loop has none
 }
 
+// flips are tests that a candidate had green at first and red when they ran once more on the same commit.
+type flips struct {
+	tests []pawl.GoalTest
+	seq   pawl.Seq
+}
+
 // runGoals is what shows that the result of a run is what was asked for.
 type runGoals struct {
 	proof    pawl.Proof
@@ -26,6 +32,9 @@ func (r *Run) applyGoals(l *Loop, e pawl.Event) {
 		l.Goals = b
 		if b.Count == 0 {
 			l.Goals = nil
+		}
+		if it := l.last(); it != nil && len(b.Flaky) > 0 {
+			it.flips = &flips{b.Flaky, e.Seq}
 		}
 	}
 }
@@ -53,6 +62,10 @@ func GoalsText(b *pawl.GoalsWeighed) string {
 	if len(b.Again) > 0 {
 		return fmt.Sprintf("Goal tests: %s once more on the same commit, to see whether what was mended stays green", strings.Join(b.Again, " and "))
 	}
+	flaky := flakyText(b.Flaky)
+	if b.Count == 0 && flaky != "" {
+		return "Goal tests: none: " + flaky
+	}
 	if b.Count == 0 {
 		return "Goal tests: none: no test that failed on the base is known to be what the goal is about"
 	}
@@ -60,7 +73,22 @@ func GoalsText(b *pawl.GoalsWeighed) string {
 	if len(b.Picked) > 0 {
 		s += " · " + pickedText(b)
 	}
+	if flaky != "" {
+		s += " · " + flaky
+	}
 	return s
+}
+
+// flakyText says of which mended tests one run says nothing.
+func flakyText(tests []pawl.GoalTest) string {
+	if len(tests) == 0 {
+		return ""
+	}
+	var names []string
+	for _, t := range tests {
+		names = append(names, plain.Line(t.String(), 80))
+	}
+	return strings.Join(names, ", ") + " passed once and failed once on the same commit (flaky)"
 }
 
 // goalCount says how many goal tests there are and how many of them pass.
@@ -111,7 +139,7 @@ func (k *Look) lookGoals(e pawl.Event) {
 		return
 	}
 	switch {
-	case b.Count == 0 || len(b.Again) > 0:
+	case b.Count == 0 && len(b.Flaky) == 0 || len(b.Again) > 0:
 		k.Level = Normal
 	case b.Red+b.RedWeak > 0:
 		k.Tone = ToneWarning

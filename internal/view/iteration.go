@@ -27,6 +27,7 @@ type Iteration struct {
 	Gates    []*Gate       // of the present candidate, or of the same tree in an earlier iteration
 	Routes   []Route       // verdicts that sent it back to a step, oldest first
 	asked    []*FurtherRun // gates that were asked again about the same commit
+	flips    *flips        // tests that came out differently when they ran once more as goal tests
 	second   []string      // reviews that judge the tree of an earlier iteration a second time
 	Commit   *pawl.Committed
 	Exam     *Examination         // of the present candidate, or of the same tree before; nil = there is none

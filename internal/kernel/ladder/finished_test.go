@@ -13,7 +13,7 @@ func TestFinished(t *testing.T) {
 	proofs := []pawl.Proof{{}, {Goals: 1}, {Added: 2}, {HeldOut: true}, {Person: "Ada"}, {Tasks: 3}, {Kept: 4}, {Docs: true}, {Goals: 1, Kept: 4}}
 	n := 0
 	for _, proof := range proofs {
-		for bits := range 64 {
+		for bits := range 128 {
 			is := func(bit int) bool { return bits>>bit&1 == 1 }
 			j := Judgement{Quality: pawl.VerdictPass, Proof: proof, Green: is(0), NoWork: is(1)}
 			if is(2) {
@@ -22,6 +22,9 @@ func TestFinished(t *testing.T) {
 			if is(3) {
 				j.Unjudged = 2
 			}
+			if is(6) {
+				j.Mute = "tests"
+			}
 			c := &Case{Ladder: &pawl.Ladder{}, Judgement: j, AsksForProof: is(4), Ended: &pawl.IterationEnded{}, Tier: 1, Top: 1}
 			if is(5) {
 				c.Last = "it is the last one"
@@ -29,6 +32,9 @@ func TestFinished(t *testing.T) {
 			r := (&State{Afterward: -1}).Rule(c)
 			named := proof.Goals+proof.Added+proof.Tasks > 0
 			want := (j.Green || named) && (!proof.IsNone() || j.NoWork) && j.RedWeak == "" && j.Unjudged == 0
+			if is(6) && proof.Goals == 0 && proof.Person == "" && !proof.Docs {
+				want = false // a gate is red that says no more
+			}
 			again := proof.IsNone() && !j.NoWork && c.AsksForProof && c.Last == ""
 			switch {
 			case again != (r.Decision == pawl.DecideIterate) || again && (r.Outcome != "" || r.Reason != NoProof):
@@ -41,7 +47,7 @@ func TestFinished(t *testing.T) {
 			n++
 		}
 	}
-	if n != len(proofs)*64 {
+	if n != len(proofs)*128 {
 		t.Fatalf("%d cases", n)
 	}
 }

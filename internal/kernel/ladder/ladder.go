@@ -179,7 +179,7 @@ func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 		r.Reason = j.RedWeak
 	case j.Unjudged > 0:
 		r.Reason = "nobody judged whether the criteria are met"
-	case j.Mute != "":
+	case j.Mute != "" && j.Proof.Goals == 0 && j.Proof.Person == "" && !j.Proof.Docs:
 		r.Reason = fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute)
 	case !j.Green && !named:
 		r.Reason = passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green")
