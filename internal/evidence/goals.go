@@ -300,7 +300,7 @@ func (p *picking) mended() {
 		case p.isFound(t):
 		case !p.Examined && p.Examines && p.isTouched():
 			p.unsure = true
-		case again == nil && p.Again == nil:
+		case again == nil:
 			if !slices.Contains(p.again, t.Gate) {
 				p.again = append(p.again, t.Gate)
 			}

@@ -428,8 +428,10 @@ func (e *end) weigh(f *pawl.Effect, do *pawl.WeighGoals) *pawl.GoalsWeighed {
 	}
 	found := s.Goals()
 	b := &pawl.GoalsWeighed{Effect: f.ID, Commit: do.Commit, Count: len(found.Tests), Unsure: found.Unsure}
-	if do.Commit != "" && len(do.Again) == 0 {
-		b.Again = found.Again
+	for _, gate := range found.Again {
+		if do.Commit != "" && !slices.ContainsFunc(do.Again, func(g pawl.GateEvidence) bool { return g.Gate == gate }) {
+			b.Again = append(b.Again, gate)
+		}
 	}
 	for _, g := range found.Tests {
 		if g.Why.IsWeak() {

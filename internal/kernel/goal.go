@@ -349,17 +349,21 @@ func (l *Loop) weighRequested(id pawl.Seq, do *pawl.WeighGoals) error {
 
 // goalsWeighed records which goal tests there are, and which the candidate has red.
 func (l *Loop) goalsWeighed(do *pawl.WeighGoals, b *pawl.GoalsWeighed) {
-	if len(b.Again) == 0 || do.Commit == "" {
+	if do.Commit == "" {
 		l.goals.Weighed(b)
-	}
-	switch {
-	case do.Commit == "":
 		l.goals.Picking = exam.Request{}
 		if !do.Assessment.IsZero() {
 			l.goals.Assessment = pawl.Hash{}
 		}
-	case l.cand != nil && l.cand.Goals != nil:
+		return
+	}
+	over := len(b.Again) == 0
+	if l.cand != nil && l.cand.Goals != nil {
 		l.cand.Goals.Weighed(b, do.Commit)
+		over = l.cand.Goals.Over
+	}
+	if over {
+		l.goals.Weighed(b)
 	}
 }
 

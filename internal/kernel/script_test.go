@@ -300,8 +300,8 @@ func (s *script) examined(f *pawl.Effect, do *pawl.Examine, r *rule) *pawl.Exami
 }
 
 // weighed is what a look at goal tests gives: how many there are (count=N), which the candidate has red
-// (red=A+B, weak=C+D), gates that have to run once more at the first look (again=GATE), and whether more
-// is known after an examination (unsure).
+// (red=A+B, weak=C+D), gates that have to run once more at the first look (again=GATE) or after the
+// examination (later=GATE), and whether more is known after an examination (unsure).
 func (s *script) weighed(f *pawl.Effect, do *pawl.WeighGoals, r *rule) *pawl.GoalsWeighed {
 	b := &pawl.GoalsWeighed{Effect: f.ID, Commit: do.Commit}
 	names := func(key string) []string {
@@ -318,6 +318,9 @@ func (s *script) weighed(f *pawl.Effect, do *pawl.WeighGoals, r *rule) *pawl.Goa
 		b.Picked = []pawl.GoalTest{{Gate: "tests", Name: "TestGoal", Why: pawl.GoalAsked}}
 	}
 	if v := r.value("again"); v != "" && len(do.Again) == 0 && do.Commit != "" {
+		b.Again = []string{v}
+	}
+	if v := r.value("later"); v != "" && !do.Evidence.IsZero() && !slices.ContainsFunc(do.Again, func(e pawl.GateEvidence) bool { return e.Gate == v }) {
 		b.Again = []string{v}
 	}
 	b.Unsure = r.says("unsure") && do.Evidence.IsZero()

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"pawl"
 	"pawl/internal/driver"
@@ -22,9 +23,11 @@ func (r *Runner) weighGoals(ctx context.Context, job driver.Job, do *pawl.WeighG
 	if *readErr != nil {
 		return nil, fmt.Errorf("weigh the goal tests: %w", *readErr)
 	}
-	out := &pawl.GoalsWeighed{Effect: job.Effect.ID, Commit: do.Commit, Count: len(found.Tests), Again: found.Again, Unsure: found.Unsure}
-	if do.Commit == "" || len(do.Again) > 0 { // there is nothing to be run, or it was
-		out.Again = nil
+	out := &pawl.GoalsWeighed{Effect: job.Effect.ID, Commit: do.Commit, Count: len(found.Tests), Unsure: found.Unsure}
+	for _, gate := range found.Again {
+		if ran := slices.ContainsFunc(do.Again, func(e pawl.GateEvidence) bool { return e.Gate == gate }); do.Commit != "" && !ran {
+			out.Again = append(out.Again, gate)
+		}
 	}
 	for _, t := range found.Tests {
 		if t.Why.IsWeak() {

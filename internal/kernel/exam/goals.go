@@ -78,18 +78,21 @@ func (w *Weighing) Fail(id pawl.Seq, why *pawl.Failure) {
 	w.Runs.Fail(id, why)
 }
 
-// Weighed records what a look at a commit led to: gates that have to run once more, or all that there
-// is to know.
+// Weighed records what a look at a commit led to: gates that have to run once more and have not, or all that
+// there is to know.
 func (w *Weighing) Weighed(b *pawl.GoalsWeighed, commit pawl.CommitHash) {
 	w.Effect, w.Tries = 0, 0
-	if len(w.Runs) == 0 && len(b.Again) > 0 {
-		w.Looked, w.Over = true, false
-		for _, gate := range b.Again {
+	w.Looked, w.Over = true, true
+	for _, gate := range b.Again {
+		if !slices.ContainsFunc(w.Runs, func(r Run) bool { return r.Gate == gate }) {
+			w.Over = false
 			w.Runs = append(w.Runs, Run{FurtherRun: pawl.FurtherRun{On: pawl.TreeAgain, Commit: commit}, Gate: gate})
 		}
+	}
+	if !w.Over {
 		return
 	}
-	w.Looked, w.Over, w.Unsure = true, true, b.Unsure
+	w.Unsure = b.Unsure
 	w.Count, w.Red, w.RedWeak, w.Failing = b.Count, b.Red, b.RedWeak, b.Failing
 }
 
