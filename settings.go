@@ -43,9 +43,12 @@ func apart(a, b Micros) (string, string) {
 	return fmt.Sprintf("$%d.%06d", a/Dollars, a%Dollars), fmt.Sprintf("$%d.%06d", b/Dollars, b%Dollars)
 }
 
-// Span returns a duration for people: "4m12s", "8h", "0.3s", "20ms".
+// Span returns a duration for people: "4m12s", "8h", "1.5s", "0.3s", "20ms". Below a minute it is exact if it has
+// no more than tenths of a second, as limits that people set.
 func Span(d time.Duration) string {
 	switch {
+	case d >= time.Second && d < time.Minute && d%(100*time.Millisecond) == 0:
+		return d.String()
 	case d >= time.Second || d <= 0:
 	case d < 100*time.Millisecond:
 		return d.Round(time.Millisecond).String()

@@ -38,7 +38,7 @@ func TestPrepareHash(t *testing.T) {
 // F-96: durations are rounded for people, whatever they are a limit on.
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		432_194_299: "0.4s", 20 * time.Millisecond: "20ms", 20_400_001: "20ms", 0: "0s", 1: "0s", 10*time.Second + 600_000_001: "11s", 2 * time.Minute: "2m", 90 * time.Second: "1m30s",
+		1500 * time.Millisecond: "1.5s", 1_512_000_000: "2s", 432_194_299: "0.4s", 20 * time.Millisecond: "20ms", 20_400_001: "20ms", 0: "0s", 1: "0s", 10*time.Second + 600_000_001: "11s", 2 * time.Minute: "2m", 90 * time.Second: "1m30s",
 		time.Hour: "1h", time.Hour + time.Second: "1h0m1s", time.Minute + 400*time.Millisecond: "1m",
 	} {
 		if got := Span(d); got != want {

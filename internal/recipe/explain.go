@@ -328,7 +328,7 @@ func (e *explainer) children(k *pawl.LoopKind) {
 		}
 	}
 	if c.MonitorRules == pawl.RulesSeed {
-		e.line(2, "a pass rate that falls twice in a row is REGRESSING, whatever speaks for the work")
+		e.line(2, "a pass rate that falls twice in a row is REGRESSING, whatever else improves")
 	}
 	if len(c.Monitor) > 0 {
 		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, pawl.DefaultRecoveries), "recovery", "recoveries"))

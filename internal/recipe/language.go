@@ -278,7 +278,7 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
 	m.Key("checkpoint", "Whether each group leaves a checkpoint, a state that the run can go back to.").Bool(&c.Checkpoint)
 	readMonitor(m.Key("monitor", "What each health of the groups except PROGRESSING leads to. By default there is no monitor."), &c.Monitor, health, recoveries, func(m *strictyaml.Map) {
-		m.Key("rules", "`seed`: a pass rate that falls twice in a row is REGRESSING, whatever speaks for the work. By default it is not if the branch gains tests or what was sent back comes nearer.").Word((*string)(&c.MonitorRules), monitorRules...)
+		m.Key("rules", "`seed`: a pass rate that falls twice in a row is REGRESSING, whatever else improves. By default it is not if the branch gains tests or what was sent back comes nearer.").Word((*string)(&c.MonitorRules), monitorRules...)
 	})
 	m.Key("recoveries", "How often one health may lead there before a person is asked, counted since the last good checkpoint; by default 2.").Int(&c.Recoveries, 1, 10)
 	strictyaml.Sub(m.Key("replan", "When the list is made again."), "replan", &c.Replan, func(m *strictyaml.Map, r *pawl.Replan) {

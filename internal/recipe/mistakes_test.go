@@ -260,7 +260,7 @@ func TestMistakes(t *testing.T) {
 		{name: "unknown health", in: parent, old: "STALLED", new: "OSCILLATING",
 			want: "x.yaml:20:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING, rules"},
 		{name: "rules for nothing", in: parent, old: "monitor: {STALLED: [ask]}", new: "monitor: {rules: seed}", semantic: true,
-			want: "x.yaml:20:24: kinds.plan.children.monitor.rules: they lead to nothing: say what follows from a health"},
+			want: "x.yaml:20:24: kinds.plan.children.monitor.rules: nothing follows from a health here, so they have no effect: say what does, such as `STALLED: [gather]`"},
 		{name: "unknown rules", in: parent, old: "STALLED:", new: "rules: strict, STALLED:",
 			want: `x.yaml:20:24: kinds.plan.children.monitor.rules: want one of seed, got "strict"`},
 		{name: "limit on a tool it has not", in: tree, old: "{tool: run", new: "{tool: write", semantic: true,

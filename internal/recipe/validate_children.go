@@ -128,7 +128,7 @@ func (c *kindChecker) monitor(path string, ch *pawl.Children) {
 	switch {
 	case ch.MonitorRules == pawl.RulesTuned:
 	case len(ch.Monitor) == 0:
-		c.bad(path+".monitor.rules", "they lead to nothing: say what follows from a health")
+		c.bad(path+".monitor.rules", "nothing follows from a health here, so they have no effect: say what does, such as `STALLED: [gather]`")
 	default:
 		c.known(path+".monitor.rules", "rules", string(ch.MonitorRules), monitorRules)
 	}

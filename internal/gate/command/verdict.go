@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"pawl"
 	"pawl/internal/gate/report"
@@ -112,17 +111,9 @@ func (j *judgement) outcome() outcome {
 	return outcome{verdict: pawl.VerdictPass, reason: j.passReason()}
 }
 
-// limitText returns a limit on time for people, which has to be what somebody set.
-func limitText(d time.Duration) string {
-	if d > time.Second && d < time.Minute && d%time.Second != 0 {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return pawl.Span(d)
-}
-
 // timedOut reports what there was until then. D-60
 func (j *judgement) timedOut() outcome {
-	parts := []string{fmt.Sprintf("timed out after %s", limitText(cmp.Or(j.req.Limit, timeout(j.req))))}
+	parts := []string{fmt.Sprintf("timed out after %s", pawl.Span(cmp.Or(j.req.Limit, timeout(j.req))))}
 	if running := leaves(j.reading.Unfinished); len(running) > 0 {
 		parts[0] += " in " + nameList(j.shown(running), len(running))
 	}
