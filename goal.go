@@ -68,7 +68,9 @@ type Proof struct {
 	Added   int    `json:"added,omitempty"`    // added or changed tests that fail, or do not build, on the base's code
 	HeldOut bool   `json:"held_out,omitempty"` // held-out checks pass that fail on the base
 	Person  string `json:"person,omitempty"`   // who passed the result, at most 60 bytes
-	Tasks   int    `json:"tasks,omitempty"`    // tasks that are proven, where every task is that changed more than documentation
+	Tasks   int    `json:"tasks,omitempty"`    // tasks that something of this shows, where every task is proven
+	// Unbroken are the other tasks, of which only Kept is known, where every task is proven.
+	Unbroken int `json:"unbroken,omitempty"`
 	// Kept are the tests that were green on the base and are green now, where none went red; a gate
 	// of tests that shows no single ones counts as one.
 	Kept int `json:"kept,omitempty"`
@@ -80,7 +82,7 @@ type Proof struct {
 func (p Proof) IsNone() bool { return p == Proof{} }
 
 // ShowsGoal reports whether something shows the goal, and not only that nothing broke.
-func (p Proof) ShowsGoal() bool { p.Kept = 0; return !p.IsNone() }
+func (p Proof) ShowsGoal() bool { p.Kept, p.Unbroken = 0, 0; return !p.IsNone() }
 
 // Words says what the proof is.
 func (p Proof) Words() string {
@@ -103,10 +105,16 @@ func (p Proof) Words() string {
 	}
 	add(p.Tasks, "1 task is proven", "%d tasks are proven")
 	switch {
+	case len(parts) > 0 && p.Unbroken > 0:
+		return fmt.Sprintf("%s; of %d more only that nothing broke", strings.Join(parts, ", "), p.Unbroken)
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
 	case p.Docs:
 		return "only documentation changed"
+	case p.Unbroken == 1:
+		return "nothing broke in 1 task; no test shows the goal"
+	case p.Unbroken > 1:
+		return fmt.Sprintf("nothing broke in %d tasks; no test shows the goal", p.Unbroken)
 	case p.Kept == 1:
 		return "nothing broke (1 test); no test shows the goal"
 	case p.Kept > 1:
@@ -123,6 +131,7 @@ func (c *coder) proof(p *Proof) {
 	num(c, 5, &p.Tasks)
 	num(c, 6, &p.Kept)
 	flag(c, 7, &p.Docs)
+	num(c, 8, &p.Unbroken)
 }
 
 func (c *coder) goalTest(t *GoalTest) {

@@ -43,11 +43,11 @@ func apart(a, b Micros) (string, string) {
 	return fmt.Sprintf("$%d.%06d", a/Dollars, a%Dollars), fmt.Sprintf("$%d.%06d", b/Dollars, b%Dollars)
 }
 
-// Span returns a duration for people: "4m12s", "8h", "1.5s", "0.3s", "20ms". Below a minute it is exact if it has
-// no more than tenths of a second, as limits that people set.
+// Span returns a duration for people: "4m12s", "8h", "1.5s", "0.3s", "20ms". Below a minute halves of a second
+// are kept, which limits that people set may have.
 func Span(d time.Duration) string {
 	switch {
-	case d >= time.Second && d < time.Minute && d%(100*time.Millisecond) == 0:
+	case d >= time.Second && d < time.Minute && d%(500*time.Millisecond) == 0:
 		return d.String()
 	case d >= time.Second || d <= 0:
 	case d < 100*time.Millisecond:

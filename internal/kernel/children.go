@@ -260,7 +260,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	case b.Stopped:
 		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():
-		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified)
+		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified, s.proof(l).ShowsGoal())
 		p.goals.Land(&l.goals)
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical

@@ -488,7 +488,7 @@ var endClaims = []struct {
 	{"all tests pass", regexp.MustCompile(`All tests passing: YES`), func(e *end) bool { return len(e.lastRed()) == 0 && e.base != "unjudged" }},
 	{"it is complete", regexp.MustCompile(`(?m)^ *Status:? +.*\bCOMPLETE\b`), func(e *end) bool { return e.w.state.Outcome == pawl.OutcomeComplete }},
 	{"nothing broke", regexp.MustCompile(`nothing broke`), func(e *end) bool { return e.mends != "breaks" || e.base == "red" || e.base == "code" }},
-	{"every gate passed", regexp.MustCompile(`(?m)every gate passed *($|·|\()`), func(e *end) bool {
+	{"every gate passed", regexp.MustCompile(`(?m)^[^\[\n]*every gate passed *($|·|\()`), func(e *end) bool {
 		return len(e.lastRed()) == 0 && e.other != "red" && e.other != "old" && e.base != "unjudged"
 	}},
 	{"singular", regexp.MustCompile(`\b1 (tests|goal tests|gates|attempts|iterations|calls|findings|tasks) `), func(*end) bool { return false }},
@@ -542,6 +542,9 @@ func (e *end) contradictions() (out []string) {
 		wrong(!e.judged, "complete by criteria that nobody judged")
 		wrong(e.mends == "none" && !slices.Contains([]string{"green", "code"}, e.base) && e.named, "complete without anything that was asked for")
 		wrong(e.mends == "breaks" && e.base != "red" && e.base != "code", "complete with a broken test")
+	}
+	if e.added != "proven" && (e.mends == "none" || e.base == "green") {
+		wrong(end.Proof.ShowsGoal(), "%s shows the goal, though nothing does: %s", end.Outcome, end.Proof.Words())
 	}
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)
 	wrong(end.Reason == "", "%s without a reason", end.Outcome)

@@ -229,7 +229,7 @@ func TestCalledBack(t *testing.T) {
 	} {
 		s, l := groupOf(t, pawl.Children{Kind: "task", Group: 2, Checkpoint: true}, three...)
 		l.gen.Checkpoints, l.gen.batch = []pawl.Checkpoint{{N: 1, Batch: 1}}, &land.Batch{N: 3}
-		l.gen.plan.Pass(0, 2, true)
+		l.gen.plan.Pass(0, 2, true, true)
 		childOf(t, s, 1)
 		l.gen.listing = listing{listed: three, read: &plan.Reading{}, relist: pawl.HashOf([]byte("list")), planned: true}
 		l.gen.plan.Call(pawl.ReplanHealth, "why")
@@ -281,7 +281,7 @@ func TestAcceptPlan(t *testing.T) {
 		s, l := groupOf(t, c, three...)
 		l.gen.Marks, l.gen.Health = 3, pawl.HealthStalled
 		l.gen.plan.Started = 2
-		l.gen.plan.Pass(0, 1, true)
+		l.gen.plan.Pass(0, 1, true, true)
 		l.person = person{approved: true, reply: &reply{kind: pawl.AskReplan}}
 		if s.acceptPlan(l, &pawl.PlanAccepted{Version: 2}) == nil {
 			t.Error("a plan is accepted that was not read")

@@ -287,7 +287,7 @@ func (s *State) proof(l *Loop) pawl.Proof {
 		}
 	}
 	if t := l.gen.plan; t != nil && l.gen.planned && t.Unproven == 0 {
-		p.Tasks = t.Count[pawl.TaskPassed]
+		p.Tasks, p.Unbroken = t.Shown, t.Unbroken
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/verdict"
 )
 
 // A loop without children remembers the best of its attempts that the gates judged in full. The
@@ -158,6 +159,8 @@ func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
 	v := land.VerifiedOf(iteration, l.committed(), l.verdicts(), s.gateIndex)
 	if l.cand != nil && v.N != 0 {
 		v.Strong = l.goals.Strong()
+		objects := func(r *pawl.GateJudged) bool { return !verdict.Passes(r.Verdict) }
+		v.Passes = l.iter.stepFailed == "" && !slices.ContainsFunc(l.verdicts(), objects)
 		v.Goals, v.Weak = l.cand.Goals.Green(), onlyWeak(l.verdicts()) && l.iter.stepFailed == ""
 	}
 	if l.best().Below(&v) {

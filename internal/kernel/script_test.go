@@ -489,7 +489,7 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 		use.Problem, use.Trimmed = "620 tokens, 500 at most", blobOf(id+"-trimmed")
 		return use
 	}
-	if output == "tasks" || output == "plan" {
+	if output == "tasks" || output == "plan" || strings.HasPrefix(output, "create_") {
 		use.Args = blobOf(s.handsIn(l.sessionByN(f.Session), r))
 	}
 	facts := map[string]string{

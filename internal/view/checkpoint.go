@@ -368,6 +368,14 @@ func (t teller) rolledBack(b *pawl.RolledBack) string {
 	return s + " · nothing that was approved is undone"
 }
 
+// passing says how many tests pass.
+func passing(n int) string {
+	if n == 1 {
+		return "1 test passes"
+	}
+	return count(n, "test") + " pass"
+}
+
 // checkpointText returns a checkpoint in one line.
 func checkpointText(k *pawl.Checkpoint) string {
 	s := fmt.Sprintf("checkpoint %d", k.N)
@@ -376,7 +384,7 @@ func checkpointText(k *pawl.Checkpoint) string {
 	}
 	s += fmt.Sprintf(" at %s: %s approved", short(k.Commit), count(k.Approved, "task"))
 	if k.Passing > 0 {
-		s += fmt.Sprintf(", %s pass", count(k.Passing, "test"))
+		s += fmt.Sprintf(", %s", passing(k.Passing))
 	}
 	if k.Good {
 		s += ", good"

@@ -193,10 +193,15 @@ func (g *Gate) isEvidence() bool { return g.judge == pawl.JudgeEvidence }
 const mayBeFlaky = "a test that fails may be flaky"
 
 func judgedText(b *pawl.GateJudged) string {
-	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
+	said := strings.ToUpper(string(b.Verdict))
+	none := b.Partial && b.Total == 0 && b.Verdict == pawl.VerdictFail // there is nothing that it says
+	if none {
+		said = "NO VERDICT"
+	}
+	s := fmt.Sprintf("Gate %s: %s", b.Gate, said)
 	switch {
 	case b.Again:
-		s = fmt.Sprintf("Gate %s once more on %s (%s): %s", b.Gate, treeWords(b.On), mayBeFlaky, strings.ToUpper(string(b.Verdict)))
+		s = fmt.Sprintf("Gate %s once more on %s (%s): %s", b.Gate, treeWords(b.On), mayBeFlaky, said)
 	case b.Judge == pawl.JudgeEvidence:
 		return fmt.Sprintf("Evidence: %s%s", strings.ToUpper(string(b.Verdict)), because(b.Reason))
 	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
@@ -211,7 +216,7 @@ func judgedText(b *pawl.GateJudged) string {
 	if b.RedAtBase {
 		s += ", red at base"
 	}
-	if b.Partial {
+	if b.Partial && !none {
 		s += ", partial"
 	}
 	s += because(b.Reason)

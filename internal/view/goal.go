@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -102,9 +103,9 @@ func goalCount(b *pawl.GoalsWeighed) string {
 	case red == 0:
 		return fmt.Sprintf("%d of %d pass", b.Count, b.Count)
 	case red == 1:
-		return fmt.Sprintf("%d of %d pass, %s fails", b.Count-red, b.Count, goalNames(b.Failing, red))
+		return fmt.Sprintf("%d of %d pass; %s fails", b.Count-red, b.Count, goalNames(b.Failing, red))
 	}
-	return fmt.Sprintf("%d of %d pass, %s fail", b.Count-red, b.Count, goalNames(b.Failing, red))
+	return fmt.Sprintf("%d of %d pass; %s fail", b.Count-red, b.Count, goalNames(b.Failing, red))
 }
 
 // goalNames names tests, of which there are n.
@@ -113,11 +114,13 @@ func goalNames(names []string, n int) string {
 	for _, name := range names {
 		out = append(out, plain.Line(name, 80))
 	}
-	s := strings.Join(out, ", ")
 	if more := n - len(names); more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
+		out = append(out, fmt.Sprintf("%d more", more))
 	}
-	return s
+	if last := len(out) - 1; last > 0 {
+		return strings.Join(out[:last], ", ") + " and " + out[last]
+	}
+	return strings.Join(out, "")
 }
 
 // pickedText names the goal tests that were not known before, with the reason of each.
@@ -164,6 +167,11 @@ func RedGoals(names string) string {
 	return ", " + strings.Replace(goalAddition.Words, "TESTS", plain.Line(names, 200), 1)
 }
 
+// unsaidGoals are the goal tests that are red in the result and that the run's reason does not name.
+func (r *Run) unsaidGoals() []string {
+	return slices.DeleteFunc(slices.Clone(r.redGoals), func(name string) bool { return strings.Contains(r.Reason, name) })
+}
+
 // showGoals adds what is known of goal tests and of the proof.
 func (r *Run) showGoals(t *text) {
 	if goals := r.goals(); goals != "" {
@@ -189,10 +197,14 @@ func (r *Run) reportGoals(t *text) {
 	if goals == "" && proof == "" {
 		return
 	}
-	t.line("[Proof]")
-	if proof != "" {
-		t.line("  %s", proof)
+	if proof == "" {
+		t.line("[Goal Tests]")
+		t.line("  %s", goals)
+		t.line("")
+		return
 	}
+	t.line("[Proof]")
+	t.line("  %s", proof)
 	if goals != "" {
 		t.line("  Goal tests: %s", goals)
 	}

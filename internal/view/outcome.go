@@ -28,7 +28,7 @@ var stateTable = []State{
 	{string(pawl.OutcomeUnverified), "~", ToneWarning, 10, "Nothing failed, but nothing shows that the goal is reached either: read the diff before you merge it."},
 	{string(pawl.OutcomeIncomplete), "✗", ToneWarning, 11, "The limit of iterations or tasks was reached; with a higher limit it continues."},
 	{string(pawl.OutcomeBlocked), "✗", ToneBad, 12, "Every tier and the council have failed, or what is left depends on what failed."},
-	{string(pawl.OutcomeHalted), "!", ToneBad, 13, "It was stopped by something it cannot fix: the budget, a model, the machine, a critical finding."},
+	{string(pawl.OutcomeHalted), "!", ToneBad, 13, "It was stopped by something it cannot fix: the budget, a model, the machine, a critical finding, or a question that nobody answered in time."},
 	{string(pawl.OutcomeCancelled), "⊘", ToneQuiet, 14, "A person cancelled it."},
 	{string(pawl.OutcomeFailed), "✗", ToneBad, 15, "Pawl itself failed, or the recipe ends it so."},
 	{string(pawl.OutcomeRefused), "✗", ToneBad, 5, "Something that it needs is not installed; nothing was started."},
@@ -130,7 +130,7 @@ func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + r.leftO
 
 // leftOpen returns the words behind the run's good end.
 func (r *Run) leftOpen() string {
-	return refusedPlan(r.refusedPlan) + StillRed(r.stillRed()) + RedGoals(strings.Join(r.redGoals, ", ")) + Unaccepted(r.findingsLeft)
+	return refusedPlan(r.refusedPlan) + StillRed(r.stillRed()) + RedGoals(strings.Join(r.unsaidGoals(), ", ")) + Unaccepted(r.findingsLeft)
 }
 
 // endTone returns the tone of an end: a good one with findings that nobody accepted, or of a plan that was

@@ -248,7 +248,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	}
 	t.line("")
 	gates := l.judged()
-	r.summary(&t, gates)
+	r.summary(&t, l)
 	t.line("[Model Usage]")
 	r.usage(&t, l)
 	t.line("")
@@ -310,13 +310,17 @@ func (l *Loop) judged() []*Gate {
 	return nil
 }
 
-func (r *Run) summary(t *text, gates []*Gate) {
+// summary says what the gates of a loop and its reviews say together. Checks of the harness are neither.
+func (r *Run) summary(t *text, l *Loop) {
+	gates := slices.DeleteFunc(slices.Clone(l.judged()), func(g *Gate) bool { return g.Kind == "" && !r.IsReview(l, g) })
 	yes := func(v tally) string {
 		switch {
 		case v.verdict == "":
 			return "-"
 		case v.verdict != pawl.VerdictPass && v.findings > 0 && v.passed == v.total:
 			return "NO, " + count(v.findings, "finding") + " nobody accepted"
+		case v.verdict != pawl.VerdictPass && v.partial && v.total == 0:
+			return "unknown (no verdict)"
 		case v.verdict != pawl.VerdictPass:
 			return "NO"
 		case v.redAtBase:
@@ -437,7 +441,11 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	if r.hasLanded() || r.Head == r.Start.Base { // there are no attempts
 		t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.BranchHead()), r.delivered())
 	} else {
-		t.line("Branch:  %s at %s, with what has landed", r.Start.Branch, short(r.BranchHead()))
+		landed := "with what has landed"
+		if r.BranchHead() == r.Start.Base {
+			landed = "where nothing has landed"
+		}
+		t.line("Branch:  %s at %s, %s", r.Start.Branch, short(r.BranchHead()), landed)
 		t.line("Work:    %s at %s%s", r.Start.Attempts, short(r.Head), r.delivered())
 	}
 	r.laterAttempts(t)

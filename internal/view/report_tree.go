@@ -57,7 +57,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("")
 	}
 	if gates := l.judged(); len(gates) > 0 {
-		r.summary(&t, slices.DeleteFunc(slices.Clone(gates), func(g *Gate) bool { return g.Kind == "" && !r.IsReview(l, g) }))
+		r.summary(&t, l)
 		if r.Outcome != pawl.OutcomeComplete {
 			red(&t, "[Red]", gates, blobs)
 		}
@@ -65,6 +65,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	if r.Outcome != pawl.OutcomeComplete {
 		redTasks(&t, l.Plan(), blobs)
 	}
+	r.reportGoals(&t)
 	r.footer(&t, blobs)
 	return t.String()
 }

@@ -10,7 +10,7 @@ import (
 // Whatever an attempt that passes is like, its loop is complete only if it is proven, if a command gate is
 // green or a test names the work, and if nothing is left red or unjudged. F-67 F-86
 func TestFinished(t *testing.T) {
-	proofs := []pawl.Proof{{}, {Goals: 1}, {Added: 2}, {HeldOut: true}, {Person: "Ada"}, {Tasks: 3}, {Kept: 4}, {Docs: true}, {Goals: 1, Kept: 4}}
+	proofs := []pawl.Proof{{}, {Goals: 1}, {Added: 2}, {HeldOut: true}, {Person: "Ada"}, {Tasks: 3}, {Kept: 4}, {Unbroken: 2}, {Docs: true}, {Goals: 1, Kept: 4}}
 	n := 0
 	for _, proof := range proofs {
 		for bits := range 128 {
@@ -30,7 +30,7 @@ func TestFinished(t *testing.T) {
 				c.Last = "it is the last one"
 			}
 			r := (&State{Afterward: -1}).Rule(c)
-			named := proof.Goals+proof.Added+proof.Tasks > 0
+			named := proof.Goals+proof.Added+proof.Tasks+proof.Unbroken > 0
 			want := (j.Green || named) && (!proof.IsNone() || j.NoWork) && j.RedWeak == "" && j.Unjudged == 0
 			if is(6) && proof.Goals == 0 && proof.Person == "" && !proof.Docs {
 				want = false // a gate is red that says no more

@@ -157,7 +157,7 @@ func (lad *State) Rule(c *Case) Ruling {
 	case lad.Afterward == 0 && lad.Resume.Tier > 0:
 		return Ruling{Decision: pawl.DecideIterate, Reason: ResumesLadder, Tier: lad.Resume.Tier}
 	case lad.Afterward == 0:
-		return UsedUp(c.Ladder, "the attempt after the council failed too")
+		return UsedUp(c.Ladder, "the attempt after the council failed too: "+FirstError(c.Ended))
 	}
 	r := lad.next(c)
 	if c.WantsCouncil && lad.Councils == 0 && c.Ladder.Council != nil && r.Decision != pawl.DecideCouncil {
@@ -170,10 +170,10 @@ func (lad *State) Rule(c *Case) Ruling {
 const NoProof = "every gate lets it pass, and nothing shows that the goal is reached"
 
 // finished returns how a loop ends whose attempt passed: complete if a command gate is green, or a test
-// that names the work stands for it, and there is proof; else unverified.
+// that names the work or the tasks stand for it, and there is proof; else unverified.
 func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 	r := Ruling{Decision: pawl.DecideComplete, Outcome: pawl.OutcomeUnverified}
-	named := j.Proof.Goals+j.Proof.Added+j.Proof.Tasks > 0
+	named := j.Proof.Goals+j.Proof.Added+j.Proof.Tasks+j.Proof.Unbroken > 0
 	switch {
 	case j.RedWeak != "":
 		r.Reason = j.RedWeak

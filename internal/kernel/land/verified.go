@@ -16,6 +16,7 @@ type Verified struct {
 	Tree     pawl.TreeHash
 	Base     pawl.CommitHash // the head of the parent's branch that it stands on, or the run's base
 	Goals    int             // goal tests that pass
+	Passes   bool            // nothing objects
 	Weak     bool            // nothing objects but that weak goal tests are red
 	Strong   int             // goal tests that were strong then
 	Criteria int             // that reviews found met
@@ -68,16 +69,19 @@ func VerifiedOf(n int, c *pawl.Committed, results []*pawl.GateJudged, gate func(
 }
 
 // Below reports whether another state is at least as good, which makes it the better one if it is
-// newer: nothing objects but that weak goal tests are red, or that is the same and more goal tests pass,
+// newer: nothing objects to it, or only that weak goal tests are red, or that is the same and more goal tests pass,
 // or as many and more criteria are met, or as many and more tests pass, or as many and more gates pass. It
 // is true for the zero state, and false if the other one is that.
 func (v *Verified) Below(o *Verified) bool {
-	return o.N > 0 && cmp.Or(cmp.Compare(one(v.Weak), one(o.Weak)), cmp.Compare(v.Goals, o.Goals), cmp.Compare(v.Criteria, o.Criteria),
+	return o.N > 0 && cmp.Or(cmp.Compare(v.rank(), o.rank()), cmp.Compare(v.Goals, o.Goals), cmp.Compare(v.Criteria, o.Criteria),
 		cmp.Compare(v.Passing, o.Passing), cmp.Compare(v.Gates, o.Gates)) <= 0
 }
 
-func one(b bool) int {
-	if b {
+func (v *Verified) rank() int {
+	switch {
+	case v.Passes:
+		return 2
+	case v.Weak:
 		return 1
 	}
 	return 0

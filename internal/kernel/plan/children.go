@@ -55,13 +55,18 @@ func (p *Plan) Fail(task int, excused, byPerson, void bool) {
 	p.open(task, false, void)
 }
 
-// Pass records that a task passed: in a batch, or in none if batch is 0. Proven says whether a
-// command gate passed.
-func (p *Plan) Pass(task, batch int, proven bool) {
+// Pass records that a task passed: in a batch, or in none if batch is 0. Proven says whether its loop was, and
+// shown whether by more than that nothing broke.
+func (p *Plan) Pass(task, batch int, proven, shown bool) {
 	p.Since++
 	p.forgetErrors(task)
-	if !proven {
+	switch {
+	case !proven:
 		p.Unproven++
+	case shown:
+		p.Shown++
+	default:
+		p.Unbroken++
 	}
 	p.Set(task, pawl.TaskPassed).Batch = uint16(batch)
 }

@@ -84,8 +84,8 @@ func TestFail(t *testing.T) {
 
 func TestPass(t *testing.T) {
 	p := planOf(t, "list", entries("a", "b", "c after a b"))
-	p.Pass(0, 3, true)
-	p.Pass(1, 0, false)
+	p.Pass(0, 3, true, true)
+	p.Pass(1, 0, false, false)
 	if p.Since != 2 || p.Unproven != 1 || p.At(0).Batch != 3 || p.At(1).Batch != 0 || p.Next() != 2 {
 		t.Errorf("%d passed, %d of them unproven: %+v", p.Since, p.Unproven, p.At(0))
 	}

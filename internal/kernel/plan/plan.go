@@ -36,7 +36,9 @@ type Plan struct {
 	Found    int              // discoveries since the plan was made
 	Settled  bool             // it is not made anew any more, unless the user asks for it
 	Granted  int              // versions above the limit that persons have allowed
-	Unproven int              // tasks that passed without a command gate
+	Unproven int              // tasks that passed without proof
+	Shown    int              // tasks that passed with proof of more than that nothing broke
+	Unbroken int              // tasks that passed with proof only that nothing broke
 	Errors   []Failure        // why tasks failed for good, the latest, over all versions; at most maxErrors
 	Capped   int              // the limit on children that was reported as reached; 0 = none was
 	Full     bool             // it was reported that a child waits because too many of them work
@@ -237,7 +239,7 @@ func (p *Plan) States() string {
 // children and what was counted over all versions are kept too.
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
-	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven
+	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven, n.Shown, n.Unbroken = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven, p.Shown, p.Unbroken
 	n.Errors = p.Errors
 	old := make(map[string]int, len(p.Entries)) // looked up, never ranged over
 	for i := range p.Entries {

@@ -70,7 +70,7 @@ func TestSuccessor(t *testing.T) {
 // A new version keeps in which batch a task passed or was dropped, as a rollback asks for it.
 func TestSuccessorKeepsBatches(t *testing.T) {
 	p := planOf(t, "list", entries("a", "b", "c after b"))
-	p.Pass(0, 3, true)
+	p.Pass(0, 3, true, true)
 	p.Drop(1, 4)
 	g, err := NewGraph(entries("c after b", "b", "a"), "list")
 	if err != nil {

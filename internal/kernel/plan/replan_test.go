@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	n := p.Successor(planOf(t, "list", entries[1:]).Graph, pawl.Hash{})
-	n.Pass(1, 0, true)
+	n.Pass(1, 0, true, true)
 	if got, want := names(n), []string{"b/x", "b/y", "b/z"}; !slices.Equal(got, want) {
 		t.Errorf("after the task c has passed under the next version: %v, want %v", got, want)
 	}
@@ -143,7 +143,7 @@ func TestRemains(t *testing.T) {
 		p := planOf(t, "list", entries)
 		p.Fail(0, false, false, test.void)
 		if test.passed {
-			p.Pass(3, 0, true)
+			p.Pass(3, 0, true, true)
 		}
 		if got := p.Remains(); got != test.want {
 			t.Errorf("%+v: %t", test, got)

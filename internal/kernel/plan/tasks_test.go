@@ -22,8 +22,8 @@ func TestDrop(t *testing.T) {
 	if len(p.Dead) != 0 || p.Excused != 0 || p.At(3).Open != 0 {
 		t.Errorf("the dead are %v, and d waits for %d", p.Dead, p.At(3).Open)
 	}
-	p.Pass(2, 4, true)
-	if p.Pass(3, 5, true); !p.Succeeded() || p.Unmet() != "" {
+	p.Pass(2, 4, true, true)
+	if p.Pass(3, 5, true, true); !p.Succeeded() || p.Unmet() != "" {
 		t.Errorf("it has not succeeded: %s", p.Unmet())
 	}
 }
@@ -31,9 +31,9 @@ func TestDrop(t *testing.T) {
 // What a rollback opens again is what passed or was dropped after the batch of the checkpoint.
 func TestApprovedAfterAndReopen(t *testing.T) {
 	p := planOf(t, "list", entries("a", "b", "c", "d", "e after c"))
-	p.Pass(0, 1, true)
-	p.Pass(1, 2, true)
-	p.Pass(2, 3, true)
+	p.Pass(0, 1, true, true)
+	p.Pass(1, 2, true, true)
+	p.Pass(2, 3, true, true)
 	p.Drop(3, 3)
 	for batch, want := range [][]int{{0, 1, 2, 3}, {1, 2, 3}, {2, 3}, nil} {
 		if got := p.ApprovedAfter(batch); !slices.Equal(got, want) {
