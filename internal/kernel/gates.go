@@ -407,6 +407,8 @@ func (d *draft) review(l *Loop, stage int) {
 	switch _, again := l.cand.NextReviewer(stage, 0, st.Review.Tier); {
 	case again:
 		d.seatReviewer(l, stage, 0)
+	case l.isLost(st.Name):
+		d.emit(l.Ref, d.s.inconclusive(st, "no reviewer handed in a verdict"))
 	default:
 		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("The review %s gave no verdict on %s, even by the strongest model. Does the work pass?", st.Name, l.judgedNow())))
 	}
@@ -419,7 +421,8 @@ func (s *State) inconclusive(st *pawl.Stage, why string) *pawl.GateJudged {
 
 // reviewed turns a review's result into a verdict. A review passes only if it says pass and leaves
 // no criterion unmet. One that hands in no result says nothing of the work: a stronger reviewer
-// follows, and after the strongest a person is asked, unless the recipe takes it for a failure.
+// follows, and after the strongest a person is asked, unless the recipe takes it for a failure or the
+// attempt has failed anyway.
 func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
 	st := l.stage(x.Index)
 	b := &pawl.GateJudged{Gate: st.Name, Evidence: output, Verdict: pawl.VerdictFail}

@@ -65,6 +65,7 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 		if r.choice == choicePass {
 			d.acceptAll(l, r.by)
 		}
+	case l.isLost(st.Name):
 	default:
 		d.ask(l, pawl.AskVotes, d.withFindings(l, fmt.Sprintf("The reviewers of %s disagree: %d of %d would pass it. Does it pass?", l.judgedNow(), b.Passed, b.Total)),
 			b.Evidence, d.s.passOrFail(l)...)
@@ -82,6 +83,12 @@ const (
 // passOrFail returns the choices of a question about the work of an attempt.
 func (s *State) passOrFail(l *Loop) []option {
 	return []option{{choicePass, "this review counts as passed, despite any objection"}, {choiceFail, s.ifFails(l, "the attempt fails, and the next one gets your words")}}
+}
+
+// isLost reports whether the attempt fails whatever the judge of this name says, so that no person needs to
+// say it.
+func (l *Loop) isLost(gate string) bool {
+	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Gate != gate && !verdict.Passes(r.Verdict) })
 }
 
 func personal(choice string) pawl.Verdict {
@@ -158,7 +165,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	if !l.cand.Astray {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(r.Gate).String() + "/" + string(r.Verdict), Limit: pawl.LimitRoutes, Max: int64(way.Max), Value: int64(n)})
 	}
-	if way.Then != "ask" || r.By != "" {
+	if way.Then != "ask" || r.By != "" || l.isLost(r.Gate) {
 		return false
 	}
 	d.askVerdict(l, r.Gate, fmt.Sprintf("%s still says %s after the work was sent back %s. Does it pass?", r.Gate, r.Verdict, times(n)))
