@@ -106,8 +106,6 @@ func (l *Loop) rounds(blobs Blobs) []string {
 		return nil
 	}
 	var last *Session // the one that decides
-	var made []string
-	var said []string // of the rounds, the last one first
 	sessions := l.last().Sessions
 	for _, s := range slices.Backward(sessions) {
 		if last == nil && s.End != nil && s.Place.Round > 0 && s.End.Facts.Get("decision") != "" {
@@ -117,32 +115,30 @@ func (l *Loop) rounds(blobs Blobs) []string {
 	if last == nil {
 		return nil
 	}
-	for _, s := range slices.Backward(sessions) {
+	var made, said []string // the last result, and what was said
+	in := map[string][]int{}
+	for _, s := range sessions {
 		if s.End == nil || s.End.Result != pawl.SessionDone {
 			continue
 		}
 		gist := blobs.Gist(&pawl.QuestionAsked{About: s.End.Output})
 		switch {
-		case s.Place.Step == last.Place.Step && len(said) < maxRounds:
-			said = append(said, s.End.Facts.Get("decision")+because(gist.shortIssues()))
-		case s.Place.Round == last.Place.Round && gist.Brief != "" && len(made) == 0:
-			made = append(made, line("%s, round %d: %s", s.Place.Step, s.Place.Round, gist.Brief))
+		case s.Place.Step == last.Place.Step && s.Place.Round > last.Place.Round-maxRounds:
+			text := s.End.Facts.Get("decision") + because(gist.shortIssues())
+			if in[text] == nil {
+				said = append(said, text)
+			}
+			in[text] = append(in[text], s.Place.Round)
+		case s.Place.Round == last.Place.Round && gist.Brief != "":
+			made = []string{line("%s, round %d: %s", s.Place.Step, s.Place.Round, gist.Brief)}
 		}
-	}
-	rounds := map[string][]int{} // that said the same
-	slices.Reverse(said)
-	for i, text := range said {
-		rounds[text] = append(rounds[text], last.Place.Round-len(said)+1+i)
 	}
 	for _, text := range said {
-		if in := rounds[text]; len(in) > 0 {
-			unit := "round"
-			if len(in) > 1 {
-				unit = "rounds"
-			}
-			made = append(made, line("%s, %s %s: %s", last.Place.Step, unit, tried.Numbers(in), text))
-			delete(rounds, text)
+		unit := "round"
+		if len(in[text]) > 1 {
+			unit = "rounds"
 		}
+		made = append(made, line("%s, %s %s: %s", last.Place.Step, unit, tried.Numbers(slices.Compact(in[text])), text))
 	}
 	return made
 }
