@@ -1,6 +1,9 @@
 package pawl
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The effects that keep checkpoints and return to them.
 
@@ -35,6 +38,17 @@ type Checkpoint struct {
 	// checkpoint is the best.
 	Approved int `json:"approved"`
 	Passing  int `json:"passing,omitempty"`
+}
+
+// After returns what it was made after, in words.
+func (k *Checkpoint) After() string { return CheckpointAfter(k.Label) }
+
+// CheckpointAfter returns the label of a checkpoint in words.
+func CheckpointAfter(label string) string {
+	if n, ok := strings.CutPrefix(label, "batch-"); ok {
+		return "after batch " + n
+	}
+	return label
 }
 
 func (k *Checkpoint) fields(c *coder) {

@@ -105,6 +105,17 @@ func (k FindingKind) Words() string {
 	return strings.ReplaceAll(string(k), "_", " ") // such as removed test
 }
 
+// At says what is found, and where: "changed expectation in calc_test.go".
+func (k FindingKind) At(path string) string {
+	switch {
+	case path == "":
+		return k.Words()
+	case k == FindPolicy: // the path is what is found
+		return k.Words() + " " + path
+	}
+	return k.Words() + " in " + path
+}
+
 // Finding is something in a candidate that may have made a gate pass without the work being done,
 // and that somebody has to answer for: the goal asks for it, or it is to be undone.
 type Finding struct {

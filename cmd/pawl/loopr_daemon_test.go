@@ -42,14 +42,14 @@ func TestLooprInTheDaemon(t *testing.T) {
 	_ = client.end()
 
 	// Another client finds what is to be decided, and decides.
-	if out := y.must(dir, "inbox"); !strings.Contains(out, "pawl plan show 001-two-parts") {
+	if out := y.must(dir, "inbox"); !strings.Contains(out, "pawl plan approve 001-two-parts") {
 		t.Errorf("the inbox says %s", out)
 	}
 	about := regexp.MustCompile(`--about (\S+)`).FindStringSubmatch(y.must(dir, "plan", "show"))
 	if about == nil {
 		t.Fatal(y.must(dir, "plan", "show"))
 	}
-	if out := y.must(dir, "plan", "approve", "1", "--about", about[1]); !strings.Contains(out, "is approved: 2 of kind spec spawned") {
+	if out := y.must(dir, "plan", "approve", "1", "--about", about[1]); !strings.Contains(out, "is approved: 2 specs spawned") {
 		t.Errorf("it says %s", out)
 	}
 	hear(t, begun, 1, nil)

@@ -42,7 +42,7 @@ func TestFindingAsked(t *testing.T) {
 	}
 	const want = `Run 007-parser, question 2 (finding): 1 finding: F-1 policy .github/ci.yml. Is this intended?
 
-    F-1 policy path in .github/ci.yml: it configures what runs for everybody
+    F-1 policy path .github/ci.yml: it configures what runs for everybody
         -run: make test
         +run: true
 
@@ -54,7 +54,7 @@ func TestFindingAsked(t *testing.T) {
 	if err := b.execute(t, inbox.New(b.app, clock), "7"); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\n  found   F-1 policy path in .github/ci.yml: it configures what runs for everybody\n"; !strings.Contains(b.out.String(), want) {
+	if want := "\n  found   F-1 policy path .github/ci.yml: it configures what runs for everybody\n"; !strings.Contains(b.out.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.out.String())
 	}
 	if err := b.execute(t, answer.New(b.app), "7", "2", "reject", "--text", "keep CI as it is"); err != nil {

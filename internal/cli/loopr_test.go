@@ -247,7 +247,7 @@ func TestPlanDecisions(t *testing.T) {
 		if err := b.execute(t, plan.New(b.app), "approve", "7", "--about", about()); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.out.String(); got != "Plan 1738231200000-a1b2 of run 007-login is approved: 2 of kind spec spawned\n" { // R-39 R-46 R-B04
+		if got := b.out.String(); got != "Plan 1738231200000-a1b2 of run 007-login is approved: 2 specs spawned\n" { // R-39 R-46 R-B04
 			t.Errorf("it says %q", got)
 		}
 		if a := g.steered[0].Answer; a.Choice != "approve" || a.By != "ada" || a.About != pawl.HashOf([]byte(aPlan)) || a.Question != 1 {
@@ -494,9 +494,9 @@ func TestAwaitingIsSeen(t *testing.T) {
 		want []string
 	}{
 		"list":  {func() error { return b.execute(t, list.New(b.app, clock)) }, []string{"asks", "waits for you: pawl inbox 007-login"}},
-		"show":  {func() error { return b.execute(t, show.New(b.app)) }, []string{"AWAITS APPROVAL", "Next: pawl plan show 007-login, then approve, iterate or reject"}},
-		"inbox": {func() error { return b.execute(t, inbox.New(b.app, clock)) }, []string{"pawl plan show 007-login"}},
-		"loops": {func() error { return b.execute(t, loops.New(b.app, clock)) }, []string{"AWAITS APPROVAL", "pawl plan show 007-login"}},
+		"show":  {func() error { return b.execute(t, show.New(b.app)) }, []string{"AWAITS APPROVAL", "Next: pawl plan approve 007-login (shows it first; or iterate, reject)"}},
+		"inbox": {func() error { return b.execute(t, inbox.New(b.app, clock)) }, []string{"pawl plan approve 007-login"}},
+		"loops": {func() error { return b.execute(t, loops.New(b.app, clock)) }, []string{"AWAITS APPROVAL", "pawl plan approve 007-login"}},
 	} {
 		if err := c.run(); err != nil {
 			t.Fatalf("%s: %v", name, err)

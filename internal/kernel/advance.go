@@ -200,8 +200,9 @@ func (d *draft) askToStart(l *Loop) bool {
 		d.shut(l, pawl.OutcomeCancelled, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
 		return false
 	}
-	d.ask(l, pawl.AskStart, fmt.Sprintf("May the task %s start? %s", l.task.ID, l.task.Title), l.task.Spec,
-		option{choiceApprove, "it is worked on"}, option{choiceReject, "it is left undone, with all tasks that depend on it; the others continue"})
+	title := strings.TrimRight(l.task.Title, ".?! ")
+	d.ask(l, pawl.AskStart, strings.TrimSuffix(fmt.Sprintf("May task %s start: %s", l.task.ID, title), ": ")+"?", l.task.Spec,
+		option{choiceApprove, "it is worked on"}, option{choiceReject, leftUndone})
 	return false
 }
 
@@ -268,16 +269,19 @@ const choiceCarryOut = "carry-out-refused-plan"
 // askAboutRounds asks a person what to do when a group's rounds are used up. If the group makes the
 // plan, to go on means to carry out a plan that its review has refused, and the question says so.
 func (d *draft) askAboutRounds(l *Loop, g *flow.Group) {
-	ends := option{choiceFail, "the attempt fails, and the plan is not carried out"}
 	if !l.makesPlan(g) {
-		d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Continue?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
-			l.lastResult(), option{choiceContinue, "the steps after it run with what it has left"}, ends)
+		d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %s without %s. Continue?", g.Name, times(l.iter.Round), strings.Join(g.Repeat.Until, " or ")),
+			l.lastResult(), option{choiceContinue, "the steps after it run with what it has left"}, option{choiceFail, d.s.ifFails(l, "the attempt fails")})
 		return
 	}
+	ends := "the attempt fails, and the plan is not carried out"
+	if d.s.isLastIteration(l) && l.Parent == 0 {
+		ends = "the run ends incomplete and nothing of the plan is begun; it can be resumed with more iterations"
+	}
 	reviewer := l.flow.Steps[g.To-1].Name
-	d.ask(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out anyway?",
-		l.iter.Round, strings.Join(g.Repeat.Until, " or "), reviewer, cmp.Or(l.left.Decision, "none")),
-		l.lastResult(), option{choiceCarryOut, "the plan is carried out as it is, although " + reviewer + " has refused it"}, ends)
+	d.ask(l, pawl.AskStuck, fmt.Sprintf("%s did not approve the plan in %s; its last verdict is %s. Carry the plan out anyway?",
+		reviewer, plural(l.iter.Round, "round"), cmp.Or(l.left.Decision, "none")),
+		l.lastResult(), option{choiceCarryOut, "the plan is carried out as it is, although " + reviewer + " has refused it"}, option{choiceFail, ends})
 }
 
 // startStep starts a step: its session, or one session for each of its entries.

@@ -252,15 +252,18 @@ func (d *draft) askAboutBatch(l *Loop) {
 	picks := b.Land == pawl.LandBest
 	r := l.lastAnswerTo(pawl.AskVerdict)
 	if r == nil {
-		what, options := "Do they pass?", []option{{choicePass, "all of them are merged, as the gates let them pass together"}, {choiceFail, "none of them is merged, and each is tried again with your words"}}
+		what, options := "Do they pass?", []option{{choicePass, "all of them are merged; together they passed the gates"}, {choiceFail, "none of them is merged, and each is tried again with your words"}}
+		if len(ids) == 1 {
+			what, options = "Does it pass?", []option{{choicePass, "it is merged; it passed the gates"}, {choiceFail, "it is not merged, and is tried again with your words"}}
+		}
 		if picks {
-			what, options = "Which one lands?", nil
+			what, options = "Which one is merged?", nil
 			for _, id := range ids {
 				options = append(options, option{id, "it is merged, and the others are dropped"})
 			}
 			options = append(options, option{choicePickNone, "none of them is merged, and each is tried again with your words"})
 		}
-		d.ask(l, pawl.AskVerdict, fmt.Sprintf("No judge handed in a verdict on batch %d (%s), up to the strongest model. %s", b.N, strings.Join(ids, ", "), what),
+		d.ask(l, pawl.AskVerdict, fmt.Sprintf("The review gave no verdict on batch %d (%s), even by the strongest model. %s", b.N, strings.Join(ids, ", "), what),
 			pawl.Hash{}, options...)
 		return
 	}

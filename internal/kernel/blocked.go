@@ -45,9 +45,9 @@ func (d *draft) decideBlocked(l *Loop) {
 		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: brief.Cut(b.what, 200)})
 	case r == nil:
 		d.tellBlocked(p, l)
-		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
-			l.lastResult(), option{choiceAgain, "it is tried again, and told your words"},
-			option{choiceSkip, "it is left undone, with all tasks that depend on it; the others continue"},
+		d.ask(l, pawl.AskBlocked, fmt.Sprintf("Task %s is blocked (%s): %s. Has that changed, so that it can be tried again?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
+			l.lastResult(), option{choiceAgain, "it is tried again " + withWords},
+			option{choiceSkip, leftUndone},
 			option{choiceStop, "the run ends blocked, with what has passed so far; it can be resumed"})
 	case r.choice == choiceAgain:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: gateBlocked, Verdict: pawl.VerdictRetry, N: 1})

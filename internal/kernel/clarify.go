@@ -66,21 +66,13 @@ func (l *Loop) recordQuestions(x *session.Session, b *pawl.SessionEnded) bool {
 // clarify asks a person the questions of a step.
 func (d *draft) clarify(l *Loop) {
 	u := l.iter.unclear
-	what := "a question"
-	if u.count > 1 {
-		what = fmt.Sprintf("%d questions", u.count)
+	step := "Step " + l.flow.Steps[u.step].Name
+	if l.task.ID != "" {
+		step += " of task " + l.task.ID
 	}
-	d.ask(l, pawl.AskClarify, fmt.Sprintf("The step %s%s has %s (round %d of %d).", l.flow.Steps[u.step].Name, ofTask(l), what, l.questionRounds(u.step)+1, maxRounds),
-		u.about, option{choiceAnswer, "the step is done again with your words, which later sessions are told too"},
-		option{choiceSkip, "what it handed in is taken as it is, with its questions open"})
-}
-
-// ofTask returns " of the task 1.2", or nothing if the loop works on none.
-func ofTask(l *Loop) string {
-	if l.task.ID == "" {
-		return ""
-	}
-	return " of the task " + l.task.ID
+	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s asks %s (round %d of %d).", step, plural(u.count, "question"), l.questionRounds(u.step)+1, maxRounds),
+		u.about, option{choiceAnswer, "the step runs again " + withWords},
+		option{choiceSkip, "the step's result is used as it is; its questions stay unanswered"})
 }
 
 // clarified applies a person's choice in answer to a step's questions: the step runs

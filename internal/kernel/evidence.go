@@ -207,8 +207,15 @@ func (d *draft) askAbout(l *Loop, open []exam.Entry) bool {
 	}
 	r := l.lastAnswerTo(pawl.AskFinding)
 	if r == nil {
-		d.ask(l, pawl.AskFinding, fmt.Sprintf("%s: %s. Is this intended?", numberOf(open), nameFindings(open)), l.gen.exam.Report,
-			option{choiceAccept, "the work passes with them"}, option{choiceReject, "the attempt fails, and the next one is told why"})
+		need, intended, it := "needs", "Is this change intended?", "it"
+		accept := "this is allowed for the rest of the run as long as it stays the same"
+		if len(open) > 1 {
+			need, intended, it = "need", "Are these changes intended?", "one of them"
+			accept = "these are allowed for the rest of the run as long as they stay the same"
+		}
+		reject := d.s.ifFails(l, "the attempt fails, and the next one gets your words; any later attempt that still has "+it+" fails without a question")
+		d.ask(l, pawl.AskFinding, fmt.Sprintf("%s %s your decision: %s. %s", numberOf(open), need, nameFindings(open), intended), l.gen.exam.Report,
+			option{choiceAccept, accept}, option{choiceReject, reject})
 		return false
 	}
 	by := cmp.Or(r.by, "a person")
@@ -241,7 +248,7 @@ const maxNamedFindings = 4
 func nameFindings(open []exam.Entry) string {
 	var parts []string
 	for _, e := range open[:min(len(open), maxNamedFindings)] {
-		parts = append(parts, strings.TrimSuffix(e.ID+" "+e.Kind.Words()+" in "+e.Path, " in "))
+		parts = append(parts, e.ID+" "+e.Kind.At(e.Path))
 	}
 	if n := len(open) - maxNamedFindings; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", n))

@@ -223,7 +223,7 @@ func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 	case st.Review != nil:
 		d.review(l, i)
 	case st.Human:
-		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("Does the work of %s pass?", cmp.Or(l.task.ID, "the run"))))
+		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("Does the work of %s pass?", l.judgedNow())))
 	default:
 		d.check(l, st)
 	}
@@ -404,16 +404,25 @@ func (d *draft) review(l *Loop, stage int) {
 		return
 	}
 	st := l.stage(stage)
-	if _, again := l.cand.NextReviewer(stage, 0, st.Review.Tier); !again {
-		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("No reviewer handed in a verdict of %s on %s, up to the strongest model. Does the work pass?", st.Name, cmp.Or(l.task.ID, "the run"))))
-		return
+	switch _, again := l.cand.NextReviewer(stage, 0, st.Review.Tier); {
+	case again:
+		d.seatReviewer(l, stage, 0)
+	case l.isLost(st.Name):
+		d.emit(l.Ref, d.s.inconclusive(st, "no reviewer handed in a verdict"))
+	default:
+		d.askVerdict(l, st.Name, d.withFindings(l, fmt.Sprintf("The review %s gave no verdict on %s, even by the strongest model. Does the work pass?", st.Name, l.judgedNow())))
 	}
-	d.seatReviewer(l, stage, 0)
+}
+
+// inconclusive returns the verdict of a review that gave none.
+func (s *State) inconclusive(st *pawl.Stage, why string) *pawl.GateJudged {
+	return &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictFail, Partial: true, Total: s.Started.Count, Reason: brief.Cut("inconclusive: "+why, 300)}
 }
 
 // reviewed turns a review's result into a verdict. A review passes only if it says pass and leaves
 // no criterion unmet. One that hands in no result says nothing of the work: a stronger reviewer
-// follows, and after the strongest a person is asked, unless the recipe takes it for a failure.
+// follows, and after the strongest a person is asked, unless the recipe takes it for a failure or the
+// attempt has failed anyway.
 func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
 	st := l.stage(x.Index)
 	b := &pawl.GateJudged{Gate: st.Name, Evidence: output, Verdict: pawl.VerdictFail}
@@ -422,8 +431,8 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 		if _, again := l.cand.NextReviewer(x.Index, 0, x.Place.Tier); again || st.Review.Unfilled == pawl.UnfilledAsk {
 			return
 		}
-		b.Partial, b.Total = true, d.s.Started.Count
-		b.Reason, b.Error = brief.Cut("inconclusive: "+reason, 300), brief.Fingerprint(string(r))
+		b = d.s.inconclusive(st, reason)
+		b.Evidence, b.Error = output, brief.Fingerprint(string(r))
 		d.emit(l.Ref, b)
 		return
 	}

@@ -179,6 +179,17 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// times says how often something was done.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // failWeak fails a candidate that everything else lets pass because of the weak goal tests that it has
 // red, unless the loop ends without them, and reports whether it did. A loop with children
 // judges them at its end, where there is nothing left to try.

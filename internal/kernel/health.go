@@ -43,32 +43,54 @@ func (d *draft) recoverHealth(l *Loop) {
 // askHealth asks a person what to do about the loop's health.
 func (d *draft) askHealth(l *Loop) {
 	p := l.gen.plan
-	text := fmt.Sprintf("%s after batch %d: %s. %d of %d tasks have passed.", l.gen.Health, l.gen.batches, l.gen.Evidence, p.Count[pawl.TaskPassed], len(p.Entries))
+	text := fmt.Sprintf("%s after batch %d", l.gen.Health, l.gen.batches)
 	if n := l.gen.Recovered(l.gen.Health); n > 1 {
-		text += fmt.Sprintf(" That is the %s time since the last good checkpoint.", ordinal(n))
+		text += fmt.Sprintf(", for the %s time since the last good checkpoint", ordinal(n))
 	}
-	options := []option{{choiceContinue, "the open tasks are tried again as things stand; nothing is undone, and the monitor judges only what comes now"}}
+	text += fmt.Sprintf(": %s. Tasks passed: %d of %d.", l.gen.Evidence, p.Count[pawl.TaskPassed], len(p.Entries))
+	options := []option{{choiceContinue, "unfinished tasks are tried again " + withWords + "; nothing is undone, and progress is judged from here on"}}
 	if k := l.gen.LastGood(); k != nil {
 		if undone := p.ApprovedAfter(k.Batch); len(undone) > 0 {
-			options = append(options, option{choiceRollback, fmt.Sprintf("back to checkpoint %d (%s), the last good one: undoes what was approved since, %s; they are open again", k.N, k.Label, l.names(undone))})
+			options = append(options, option{choiceRollback, fmt.Sprintf("the branch goes back to checkpoint %d (%s); %s lose their approval and are open again", k.N, k.After(), l.names(undone))})
 		}
 	}
-	options = append(options, option{choiceStop, "no task is begun any more, and the run ends with what has passed; unfinished work stays on its branches"})
+	options = append(options, option{choiceStop, l.stopsPlan()})
 	d.ask(l, pawl.AskHealth, text+" What now?", p.List, options...)
 }
 
-// names returns the ids of tasks, at most four, as a question has them.
+// stopsPlan says what follows if a person stops the plan.
+func (l *Loop) stopsPlan() string {
+	ends := "ends"
+	if l.Kind.Ladder.Then == "fail" {
+		ends = "ends failed"
+	}
+	return fmt.Sprintf("no further task starts; the run %s with what has passed, and can be resumed; unfinished work stays on its branches", ends)
+}
+
+// names returns the ids of tasks, as a question has them.
 func (l *Loop) names(tasks []int) string {
-	const most = 4
 	var ids []string
-	for _, i := range tasks[:min(len(tasks), most)] {
-		ids = append(ids, brief.Cut(l.taskID(i), 20))
+	for _, i := range tasks {
+		ids = append(ids, l.taskID(i))
 	}
-	s := strings.Join(ids, ", ")
-	if n := len(tasks) - most; n > 0 {
-		s += fmt.Sprintf(" and %d more", n)
+	return some(ids)
+}
+
+// some returns the first names of many, at most four, as a sentence has them.
+func some(names []string) string {
+	const most = 4
+	var out []string
+	for _, name := range names[:min(len(names), most)] {
+		out = append(out, brief.Cut(name, 20))
 	}
-	return s
+	last := len(out) - 1
+	switch n := len(names) - most; {
+	case n > 0:
+		return fmt.Sprintf("%s and %d more", strings.Join(out, ", "), n)
+	case last > 0:
+		return strings.Join(out[:last], ", ") + " and " + out[last]
+	}
+	return strings.Join(out, "")
 }
 
 // ordinal returns a small number as it is counted.

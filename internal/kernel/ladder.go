@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -229,12 +230,17 @@ func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "ladder", Verdict: pawl.VerdictRetry, N: 1})
 		return true
 	}
-	ends := "the run ends blocked; its attempts stay in the history, and it can be resumed"
+	what, ends := "The work", "the run ends blocked; its attempts stay in the history, and it can be resumed"
 	if l.Parent != 0 {
-		ends = fmt.Sprintf("%s ends blocked, and tasks that depend on it are not begun; its attempts stay on its branch", l.task.ID)
+		what = "Task " + l.task.ID
+		ends = fmt.Sprintf("task %s ends blocked, and tasks that depend on it are not begun; the others continue, and its attempts stay on its branch", l.task.ID)
 	}
-	d.ask(l, pawl.AskStuck, fmt.Sprintf("The work%s does not pass: %s. Try once more?", ofTask(l), r.Reason), pawl.Hash{},
-		option{choiceAgain, "one more attempt is made, and told your words"}, option{choiceStop, ends})
+	text := fmt.Sprintf("%s does not pass: %s.", what, r.Reason)
+	if why, ok := strings.CutPrefix(r.Reason, ladder.AllUsed); ok {
+		text = fmt.Sprintf("%s does not pass, and nothing stronger is left to try (%s).", what, why)
+	}
+	d.ask(l, pawl.AskStuck, text+" Try once more?", pawl.Hash{},
+		option{choiceAgain, "one more attempt is made " + withWords}, option{choiceStop, ends})
 	return true
 }
 

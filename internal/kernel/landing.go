@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -34,11 +35,11 @@ func (d *draft) enqueue(l *Loop) bool {
 		return false
 	}
 	by, threshold := d.s.approvalMode(d.s.Loop(l.Parent))
-	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
+	sure, why := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
 	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
-		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
-			l.cand.Paths, option{choiceApprove, "it is merged as it is, if it fits what was merged meanwhile"},
-			option{choiceReject, "it is not merged: the attempt has failed, and the next one begins from its work"})
+		d.ask(l, pawl.AskMerge, fmt.Sprintf("Confidence in task %s is %d%%, because %s; %d%% is required. May it be merged?", l.task.ID, sure, strings.Join(why, " and "), threshold),
+			l.cand.Paths, option{choiceApprove, "it is merged as it is, unless it conflicts with what was merged meanwhile"},
+			option{choiceReject, "it is not merged; " + d.s.ifFails(l, "the next attempt continues from its work and gets your words")})
 		return true
 	}
 	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.cand.Commit, Confidence: sure})

@@ -23,13 +23,14 @@ func (d *draft) requireGates(l *Loop) bool {
 	if l.Parent != 0 || len(missing) == 0 {
 		return true
 	}
-	var cannot []string
+	var cannot, gates, programs []string
 	for _, i := range missing {
 		name := d.s.Settings.Gates[i].Name
 		if slices.Contains(d.s.Settings.AllowMissingGates, name) {
 			d.leaveOut(l, i, "")
 		} else {
 			cannot = append(cannot, fmt.Sprintf("gate %s cannot run: %s is not installed", name, l.base[i].missing))
+			gates, programs = append(gates, name), append(programs, l.base[i].missing)
 		}
 	}
 	text := strings.Join(cannot, "; ")
@@ -43,12 +44,17 @@ func (d *draft) requireGates(l *Loop) bool {
 		}
 		return true
 	case r != nil:
-		d.stop(pawl.OutcomeCancelled, cmp.Or(r.by, "a person")+" stopped it: "+text)
+		d.stop(pawl.OutcomeRefused, cmp.Or(r.by, "a person")+" stopped it: "+text)
 	case d.s.Settings.Unattended:
 		d.stop(pawl.OutcomeRefused, text+"; install what is missing, or continue without it: "+d.s.allowing(l))
 	default:
-		d.ask(l, pawl.AskMissing, brief.Capital(text)+". Continue without it? The report will say what was left out.", pawl.Hash{},
-			option{choiceWithout, "the run continues, and what these gates check is not checked"}, option{choiceStop, "the run ends before anything is worked on"})
+		them, checks := "them", "they check"
+		if len(cannot) == 1 {
+			them, checks = "it", "it checks"
+		}
+		d.ask(l, pawl.AskMissing, brief.Capital(text)+". Continue without "+them+"? The report will say what was left out.", pawl.Hash{},
+			option{choiceWithout, fmt.Sprintf("the run continues without %s; what %s stays unchecked", some(gates), checks)},
+			option{choiceStop, fmt.Sprintf("the run ends; install %s, then resume it", some(slices.Compact(programs)))})
 	}
 	return false
 }

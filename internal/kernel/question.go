@@ -47,6 +47,23 @@ type reply struct {
 // reads only the question decides by it.
 type option struct{ choice, means string }
 
+// withWords says that the text of an answer is used for what follows and remembered: see [draft.decided].
+const withWords = "with your words, which are kept for later runs"
+
+// leftUndone is what follows for a task that a person does not let start, or skips.
+const leftUndone = "it and the tasks that depend on it are left undone; the others continue, but the run will not end complete"
+
+// ifFails says what follows if the attempt fails: next, unless it is the last one.
+func (s *State) ifFails(l *Loop, next string) string {
+	switch {
+	case !s.isLastIteration(l):
+		return next
+	case l.Parent == 0:
+		return "the run ends without passing: no attempt is left; its work stays on the branch"
+	}
+	return fmt.Sprintf("task %s fails: this was its last attempt", l.task.ID)
+}
+
 // ask asks a person a question. The loop waits for the answer. It is the only way in which the kernel asks;
 // what led to the question, which is more than an event holds, readers take from the events before it.
 func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, options ...option) {
@@ -160,18 +177,22 @@ func (d *draft) mayStartTasks(l *Loop) bool {
 	}
 	switch r := l.person.reply; {
 	case (r == nil || r.kind != pawl.AskPlan) && l.Kind.Children.RestartsParent():
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.Entries), l.Kind.Children.Kind), l.gen.plan.List,
+		ends := "the loop that made it ends failed"
+		if l.Parent == 0 {
+			ends = fmt.Sprintf("the run ends failed; when it is resumed, another %s is made", l.Kind.Name)
+		}
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It creates %s.", l.Kind.Name, plural(len(l.gen.plan.Entries), l.Kind.Children.Kind)), l.gen.plan.List,
 			option{choiceApprove, "it is carried out as it stands"},
-			option{choiceIterate, "it is not carried out, and another one is made that is told your words"},
-			option{choiceReject, "it is not carried out, and the loop that made it ends as failed"})
+			option{choiceIterate, fmt.Sprintf("it is not carried out, and another %s is made %s", l.Kind.Name, withWords)},
+			option{choiceReject, "it is not carried out, and " + ends})
 	case r == nil || r.kind != pawl.AskPlan:
-		what := "May this 1 task be worked on?"
+		what := "May this task be worked on?"
 		if n := len(l.gen.plan.Entries); n != 1 {
 			what = fmt.Sprintf("May these %d tasks be worked on?", n)
 		}
 		d.ask(l, pawl.AskPlan, what, l.gen.plan.List,
 			option{choiceApprove, "work begins on what is listed"},
-			option{choiceRevise, "none is begun, and the list is made again with your words"},
+			option{choiceRevise, "none is begun, and the list is made again " + withWords},
 			option{choiceReject, "none is begun, and the run ends blocked; when it is resumed, another list is made"})
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.Find(l.Kind.Children.From), N: 1})

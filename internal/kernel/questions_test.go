@@ -85,7 +85,7 @@ func (s *story) blob(h pawl.Hash) ([]byte, error) {
 			case b.Facts.Get("decision") == "NEEDS_REVISION":
 				return []byte(`{"issues": [{"severity": "Major", "task": "a", "text": "No test shows that a wrong password is refused."}]}`), nil
 			case b.Facts.Get("decision") == "BLOCKED":
-				return []byte(`{"blocker": "The staging server wants a key that is not in the repository.", "summary": ""}`), nil
+				return json.Marshal(map[string]string{"summary": "It was begun and cannot be finished: " + b.Facts.Get("blocker") + "."})
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (s *story) blob(h pawl.Hash) ([]byte, error) {
 			Subtasks []pawl.TaskSpec `json:"subtasks"`
 		}
 		for _, e := range entries {
-			list.Subtasks = append(list.Subtasks, pawl.TaskSpec{ID: e.ID, Title: e.Title})
+			list.Subtasks = append(list.Subtasks, pawl.TaskSpec{ID: e.ID, Title: e.Title, DependsOn: e.DependsOn, Scaffold: e.Scaffold})
 		}
 		return json.Marshal(list)
 	}

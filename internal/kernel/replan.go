@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -114,7 +113,7 @@ func (d *draft) callReplan(l *Loop) bool {
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the limit of plan versions (%d) is reached, so it stays as it is: %s", limit, reason)})
 			return false
 		}
-		d.askOneMore(l, fmt.Sprintf("%s. The limit of plan versions (%d) is reached. What now?", strings.TrimRight(reason, ". "), limit))
+		d.askOneMore(l, fmt.Sprintf("%s, and the plan has been made %s, which is the limit. What now?", reason, times(limit)))
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})
@@ -131,11 +130,11 @@ const choiceOneMore = "one-more-plan"
 // askOneMore asks a person what to do after a failure if the plan may have no more versions. To
 // continue is a choice only if a task is left that the failure does not keep from being worked on.
 func (d *draft) askOneMore(l *Loop, text string) {
-	options := []option{{choiceOneMore, "a new version of the plan is made, one more than the limit allows"}}
+	options := []option{{choiceOneMore, "one more plan is made than the limit allows, " + withWords}}
 	if l.gen.plan.Remains() && l.Kind.Children.OnFailure != pawl.FailStop {
 		options = append(options, option{choiceContinue, "the plan stays as it is: failed tasks stay failed, and tasks that do not depend on them continue"})
 	}
-	options = append(options, option{choiceStop, "no further task is started, and the run ends with what has passed"})
+	options = append(options, option{choiceStop, l.stopsPlan()})
 	d.ask(l, pawl.AskReplan, brief.Capital(text), l.gen.plan.List, options...)
 }
 

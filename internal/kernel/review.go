@@ -65,9 +65,10 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 		if r.choice == choicePass {
 			d.acceptAll(l, r.by)
 		}
+	case l.isLost(st.Name):
 	default:
-		d.ask(l, pawl.AskVotes, d.withFindings(l, fmt.Sprintf("The reviewers of %s do not agree: %s. Does it pass?", cmp.Or(l.task.ID, "the run"), b.Reason)),
-			b.Evidence, passOrFail()...)
+		d.ask(l, pawl.AskVotes, d.withFindings(l, fmt.Sprintf("The reviewers of %s disagree: %d of %d would pass it. Does it pass?", l.judgedNow(), b.Passed, b.Total)),
+			b.Evidence, d.s.passOrFail(l)...)
 		return
 	}
 	d.emit(l.Ref, b)
@@ -80,8 +81,14 @@ const (
 )
 
 // passOrFail returns the choices of a question about the work of an attempt.
-func passOrFail() []option {
-	return []option{{choicePass, "the work passes here, whatever was objected to it"}, {choiceFail, "the attempt has failed, and the next one is told your words"}}
+func (s *State) passOrFail(l *Loop) []option {
+	return []option{{choicePass, "this review counts as passed, despite any objection"}, {choiceFail, s.ifFails(l, "the attempt fails, and the next one gets your words")}}
+}
+
+// isLost reports whether the attempt fails whatever the judge of this name says, so that no person needs to
+// say it.
+func (l *Loop) isLost(gate string) bool {
+	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Gate != gate && !verdict.Passes(r.Verdict) })
 }
 
 func personal(choice string) pawl.Verdict {
@@ -103,7 +110,7 @@ func (l *Loop) lastAnswerTo(kind pawl.QuestionKind) *reply {
 func (d *draft) askVerdict(l *Loop, gate, text string) {
 	r := l.lastAnswerTo(pawl.AskVerdict)
 	if r == nil {
-		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, passOrFail()...)
+		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, d.s.passOrFail(l)...)
 		return
 	}
 	if r.choice == choicePass {
@@ -158,10 +165,10 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	if !l.cand.Astray {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(r.Gate).String() + "/" + string(r.Verdict), Limit: pawl.LimitRoutes, Max: int64(way.Max), Value: int64(n)})
 	}
-	if way.Then != "ask" || r.By != "" {
+	if way.Then != "ask" || r.By != "" || l.isLost(r.Gate) {
 		return false
 	}
-	d.askVerdict(l, r.Gate, fmt.Sprintf("%s still says %s after %d tries. Does the work pass?", r.Gate, r.Verdict, n))
+	d.askVerdict(l, r.Gate, fmt.Sprintf("%s still says %s after the work was sent back %s. Does it pass?", r.Gate, r.Verdict, times(n)))
 	return true
 }
 

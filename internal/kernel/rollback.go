@@ -94,7 +94,7 @@ func (d *draft) goBack(l *Loop) {
 	}
 	d.abandon(l, back.Reason)
 	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
-		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s). %s", d.s.Run, brief.Cut(back.Reason, 120), k.N, k.Label, l.undoes(k))}
+		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s). %s", d.s.Run, brief.Cut(back.Reason, 120), k.N, k.After(), l.undoes(k))}
 	for _, i := range back.Tasks[:min(len(back.Tasks), maxNamed)] {
 		do.Tasks = append(do.Tasks, l.gen.plan.Entries[i].ID)
 	}

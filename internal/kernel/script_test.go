@@ -515,6 +515,9 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 		if output == "learnings" && isMemory(name) || name == "decision-text" {
 			value = s.text(value)
 		}
+		if name == "blocker" || name == "reason" { // which are sentences
+			value = strings.ReplaceAll(value, "_", " ")
+		}
 		use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value})
 	}
 	return use

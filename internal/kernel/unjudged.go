@@ -129,19 +129,25 @@ func (d *draft) failUnjudged(l *Loop, gate int, said *reply) {
 
 // unjudgedText says which gates gave no verdict, and why.
 func (s *State) unjudgedText(l *Loop, gates []int) string {
-	var parts []string
+	var names, whys []string
 	for _, i := range gates {
 		r := l.gateResult(s.Settings.Gates[i].Name)
 		why, _, _ := strings.Cut(r.Reason, "; ") // what follows says more of the same
-		parts = append(parts, r.Gate+" "+why)
+		names = append(names, r.Gate)
+		if !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
 	}
-	return fmt.Sprintf("No verdict on the base, and none on %s: %s", l.judgedNow(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s gave no verdict on the base, nor on %s even with more time (%s)", some(names), l.judgedNow(), strings.Join(whys, "; "))
 }
 
-// judgedNow says what command gates judge now.
+// judgedNow says what gates and reviews judge now.
 func (l *Loop) judgedNow() string {
-	if l.gen.batch != nil {
+	switch {
+	case l.gen.batch != nil:
 		return fmt.Sprintf("batch %d", l.gen.batch.N)
+	case l.task.ID != "":
+		return "task " + l.task.ID
 	}
 	return fmt.Sprintf("attempt %d", l.Iteration)
 }
@@ -149,18 +155,28 @@ func (l *Loop) judgedNow() string {
 // askUnjudged asks a person what to do about gates without a verdict.
 func (d *draft) askUnjudged(l *Loop, gates []int) {
 	var longer []string
-	more := true
+	more, them := true, "them"
+	if len(gates) == 1 {
+		them = "it"
+	}
 	for _, i := range gates {
 		spec := &d.s.Settings.Gates[i]
-		longer = append(longer, fmt.Sprintf("%s for at most %s", spec.Name, pawl.Span(longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1))))
+		longer = append(longer, fmt.Sprintf("%s (at most %s)", spec.Name, pawl.Span(longerTimeout(l.gateTimeout(i, spec, false), d.s.longerOf(i)+1))))
 		more = more && d.s.longerOf(i) < maxLonger
 	}
-	text := d.s.unjudgedText(l, gates) + ". Without a verdict the run cannot be complete."
+	text := d.s.unjudgedText(l, gates) + ". Without one the run cannot be complete. "
 	var options []option
 	if more {
-		options = append(options, option{choiceAgain, "it costs no attempt: once more " + strings.Join(longer, ", ")})
+		text += "Run " + them + " again?"
+		options = append(options, option{choiceAgain, strings.Join(longer, " and ") + " run once more; this costs no attempt"})
+	} else {
+		text += "What now?"
 	}
-	d.ask(l, pawl.AskUnjudged, text, pawl.Hash{}, append(options,
-		option{choiceFail, "the attempt has failed and another one may follow; so it is from now on in this run"},
-		option{choiceStop, "the run ends, blocked, and keeps its work; change the gate's time limit and resume it"})...)
+	const later = "; from now on a gate without a verdict has failed, and nobody is asked"
+	fails := "the batch fails, and its tasks are tried again" + later
+	if l.gen.batch == nil {
+		fails = d.s.ifFails(l, "the attempt fails, and another may follow"+later)
+	}
+	d.ask(l, pawl.AskUnjudged, text, pawl.Hash{}, append(options, option{choiceFail, fails},
+		option{choiceStop, "the run ends blocked and keeps its work; change the gate's time limit and resume it"})...)
 }

@@ -119,7 +119,7 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 	e.stages("gates", k.Gates)
 	if k.Approval != nil {
 		e.line(1, "approval: %s", map[string]string{"human": "by a person", "auto": "none needed", "manual": "by a person, for every child",
-			"confidence_threshold": fmt.Sprintf("by a person when confidence is below %d %%", cmp.Or(k.Approval.Threshold, pawl.DefaultThreshold))}[k.Approval.By])
+			"confidence_threshold": fmt.Sprintf("by a person when confidence is below %d%%", cmp.Or(k.Approval.Threshold, pawl.DefaultThreshold))}[k.Approval.By])
 	}
 	if k.Children != nil {
 		e.children(k)

@@ -85,7 +85,7 @@ top (the root loop, at most 1 iteration, at most 1 active at once, priority 1)
     3. person: a person decides
     4. vote: review by judge on medium, 2 votes, tools read run, revise goes back to plan at most 2 times, then ask, retry goes back to start at most 1 time, then fail
     5. look: review by judge on fast
-  approval: by a person when confidence is below 70 %
+  approval: by a person when confidence is below 70%
   children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of at most 2, as many as are worked on at a time (12 where parallel is higher), scaffold first, a checkpoint after each group, only after SPLIT
     before each group:
       1. gather: on the loop's tier, 20 turns

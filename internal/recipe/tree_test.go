@@ -328,7 +328,7 @@ func TestExplainLoom(t *testing.T) {
 	r.Kinds[1].Steps[0].Limits = []pawl.ToolLimit{{Tool: "run", Max: 3}, {Tool: "write", Max: 1}}
 	text := recipe.Explain(r)
 	for _, want := range []string{
-		"approval: by a person when confidence is below 80 %",
+		"approval: by a person when confidence is below 80%",
 		"planned again: on failure or discovery, every 3 completed, up to version 5",
 		"on the loop's tier, which starts at the entry's model_tier",
 		"run at most 3 times, write at most 1 time,",

@@ -9,9 +9,10 @@ import (
 
 // Story is what was tried in a run up to an event. The zero value is that of no events.
 type Story struct {
-	loops   map[pawl.LoopRef]*loop
-	asked   map[int]question
-	answers []answer
+	loops    map[pawl.LoopRef]*loop
+	asked    map[int]question
+	answers  []answer
+	accepted map[string]bool // findings, by their ids
 }
 
 // loop is a loop's part of a story.
@@ -25,7 +26,7 @@ type loop struct {
 
 	marks  map[int]string // what checkpoints were made after, by their numbers
 	backs  []back
-	health pawl.Health // the last verdict of the monitor
+	health *pawl.HealthJudged // the last verdict of the monitor; nil = a person overrode it, or there is none
 
 	voters map[int]int // sessions of reviewers who vote, and their numbers
 	votes  []vote      // on the last try
@@ -47,11 +48,16 @@ type Try struct {
 	Files int // that differ from there
 	// Added and Removed count lines against the attempt before; both 0 = nothing changed, or not known.
 	Added, Removed int
+	Passed         []string    // the gates and reviews that let it pass
 	Said           []Objection // of it; empty = nobody objected, or nobody has yet
 
-	began pawl.Seq
-	heard bool   // somebody has judged it
-	wrong string // why its steps failed; empty = they did not
+	began    pawl.Seq
+	wrong    string   // why its steps failed; empty = they did not
+	blocked  bool     // it reported that it cannot be done now
+	findings []string // ids of what was found in it
+	open     int      // how many of them nobody has accepted
+	unit     string   // what it is counted in: batch, attempt or try
+	number   int      // the unit's
 }
 
 // Objection is a verdict that did not let a try pass.
@@ -59,12 +65,14 @@ type Objection struct {
 	By       string // the gate's name; "review" and the like for a batch
 	Reason   string
 	Evidence pawl.Hash
+	Partial  bool // it is no verdict, which is why the try does not pass
 }
 
-// question is where a question comes from.
+// question is where a question comes from, and what it asks.
 type question struct {
 	loop pawl.LoopRef
 	kind pawl.QuestionKind
+	text string
 }
 
 // answer is what a person said.
@@ -76,22 +84,24 @@ type answer struct {
 // back is a way back to a checkpoint.
 type back struct {
 	pawl.RolledBack
-	undone []string    // ids of tasks that are open again
-	health pawl.Health // that led to it; empty = none did
+	undone []string           // ids of tasks that are open again
+	health *pawl.HealthJudged // that led to it; nil = none did
 }
 
 // Take adds the next event.
 func (s *Story) Take(e pawl.Event) {
 	if s.loops == nil {
-		s.loops, s.asked = map[pawl.LoopRef]*loop{}, map[int]question{}
+		s.loops, s.asked, s.accepted = map[pawl.LoopRef]*loop{}, map[int]question{}, map[string]bool{}
 	}
 	switch b := e.Body.(type) {
 	case *pawl.LoopStarted:
 		s.loops[e.Loop] = &loop{parent: b.Parent, task: b.Task, marks: map[int]string{}}
 	case *pawl.QuestionAsked:
-		s.asked[b.N] = question{e.Loop, b.Kind}
+		s.asked[b.N] = question{e.Loop, b.Kind, b.Text}
 	case *pawl.QuestionAnswered: // the run's event
 		s.answers = append(s.answers, answer{s.asked[b.N], *b})
+	case *pawl.FindingAnswered:
+		s.accepted[b.ID] = b.Accepted
 	default:
 		if l := s.loops[e.Loop]; l != nil {
 			s.takeTry(l, e)
@@ -118,6 +128,9 @@ func (s *Story) takeTry(l *loop, e pawl.Event) {
 			l.voters[b.Session] = b.Vote
 		}
 	case *pawl.SessionEnded:
+		if t := l.last(); t != nil && b.Result == pawl.SessionDone && b.Facts.Get("decision") == "BLOCKED" {
+			t.blocked = true
+		}
 		if n := l.voters[b.Session]; n > 0 && b.Result == pawl.SessionDone {
 			l.votes = append(l.votes, vote{n, b.Facts.Get("decision"), b.Facts.Get("reason")})
 		}
@@ -125,6 +138,10 @@ func (s *Story) takeTry(l *loop, e pawl.Event) {
 		l.votes = nil
 		if t := l.last(); t != nil {
 			t.Tree, t.Paths, t.Files, t.Added, t.Removed = b.Tree, b.Paths, b.Total, b.Added, b.Removed
+		}
+	case *pawl.Examined:
+		if t := l.last(); t != nil {
+			t.findings = b.Findings
 		}
 	case *pawl.GateJudged:
 		if t := l.last(); t != nil && !b.OnBase && b.On == "" {
@@ -179,9 +196,9 @@ func (l *loop) takeCourse(e pawl.Event) {
 			l.marks[do.Checkpoint.N] = do.Checkpoint.Label
 		}
 	case *pawl.HealthJudged:
-		l.health = b.Health
+		l.health = b
 	case *pawl.HealthOverridden:
-		l.health = ""
+		l.health = nil
 	case *pawl.RollbackCalled:
 		l.batch = 0
 	case *pawl.RolledBack:
@@ -219,7 +236,7 @@ func (s *Story) batchOf(l *loop) int {
 
 // tells reports whether there is something to tell of the try: it changed something, or was judged.
 func (t *Try) tells() bool {
-	return t.Files > 0 || !t.Paths.IsZero() || t.heard || len(t.Said) > 0 || t.wrong != ""
+	return t.Files > 0 || !t.Paths.IsZero() || len(t.Passed)+len(t.Said) > 0 || t.wrong != ""
 }
 
 func (t *Try) judged() bool { return t.Tree != "" || len(t.Said) > 0 || t.wrong != "" }
@@ -227,10 +244,14 @@ func (t *Try) judged() bool { return t.Tree != "" || len(t.Said) > 0 || t.wrong 
 // judge records a verdict on the try, in place of what the same gate said of it before.
 func (t *Try) judge(b *pawl.GateJudged) {
 	by := strings.TrimPrefix(b.Gate, "batch-")
-	t.heard = t.heard || b.Verdict != pawl.VerdictSkip
 	t.Said = slices.DeleteFunc(t.Said, func(o Objection) bool { return o.By == by })
-	if b.Verdict != pawl.VerdictPass && b.Verdict != pawl.VerdictSkip {
-		t.Said = append(t.Said, Objection{By: by, Reason: b.Reason, Evidence: b.Evidence})
+	t.Passed = slices.DeleteFunc(t.Passed, func(gate string) bool { return gate == by })
+	switch b.Verdict {
+	case pawl.VerdictPass:
+		t.Passed = append(t.Passed, by)
+	case pawl.VerdictSkip:
+	default:
+		t.Said = append(t.Said, Objection{By: by, Reason: b.Reason, Evidence: b.Evidence, Partial: b.Partial})
 	}
 }
 
@@ -243,5 +264,31 @@ func (s *Story) Of(parent pawl.LoopRef, task string) []Try {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Try) int { return int(a.began) - int(b.began) })
+	s.count(task, out)
 	return out
+}
+
+// count numbers the tries of a task: by their batches if each has one of its own, else from 1, whichever
+// loop they are of. Without a task they are the run's attempts, unless one of these holds two.
+func (s *Story) count(task string, tries []Try) {
+	batches, attempts := map[int]bool{0: true}, map[int]bool{}
+	byBatch, byAttempt := true, task == ""
+	for i := range tries {
+		if t := &tries[i]; t.tells() {
+			byBatch, byAttempt = byBatch && !batches[t.Batch], byAttempt && !attempts[t.Attempt]
+			batches[t.Batch], attempts[t.Attempt] = true, true
+		}
+	}
+	for i := range tries {
+		t := &tries[i]
+		t.open = len(slices.DeleteFunc(slices.Clone(t.findings), func(id string) bool { return s.accepted[id] }))
+		switch {
+		case byBatch:
+			t.unit, t.number = "batch", t.Batch
+		case byAttempt:
+			t.unit, t.number = "attempt", t.Attempt
+		default:
+			t.unit, t.number = "try", i+1
+		}
+	}
 }

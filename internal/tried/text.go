@@ -1,6 +1,7 @@
 package tried
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type Blobs func(pawl.Hash) []byte
 const (
 	maxSaid    = 300 // columns of one objection
 	maxPaths   = 4   // of one try
+	maxPassed  = 4   // gates of one try
+	maxAsked   = 160 // columns of a question that was answered
 	maxTries   = 6   // lines about one task, the last ones
 	maxTasks   = 6
 	maxBacks   = 3
@@ -25,6 +28,7 @@ const (
 // Side is one or several tries that are told together.
 type Side struct {
 	Said  string // "refused by review: …", what else failed, or empty: nobody objected
+	fate  string // what became of it if nobody objected
 	tries []Try
 	paths []string
 }
@@ -43,20 +47,21 @@ func Sides(tries []Try, read Blobs) []Side {
 	delete(returns, "")
 	var out []Side
 	for _, t := range tries {
-		x := Side{tries: []Try{t}, paths: paths(read(t.Paths)), Said: t.objected(read)}
+		x := Side{tries: []Try{t}, paths: paths(read(t.Paths)), Said: t.objected(read), fate: t.fate()}
 		at := slices.IndexFunc(out, func(o Side) bool {
 			if before := o.tries[0].Tree; returns[t.Tree] || returns[before] {
 				return t.Tree == before
 			}
-			return o.Said == x.Said && slices.Equal(o.paths, x.paths)
+			return o.Said == x.Said && (o.Said != "" || o.fate == x.fate) && slices.Equal(o.paths, x.paths)
 		})
 		if at < 0 {
 			out = append(out, x)
 			continue
 		}
 		out[at].tries = append(out[at].tries, t)
+		out[at].fate = x.fate
 		if !strings.Contains(out[at].Said, x.Said) {
-			out[at].Said += "; then " + x.Said
+			out[at].Said = strings.TrimPrefix(out[at].Said+"; then "+x.Said, "; then ")
 		}
 	}
 	return out
@@ -64,17 +69,44 @@ func Sides(tries []Try, read Blobs) []Side {
 
 // objected returns what was said against a try, empty if nothing was.
 func (t *Try) objected(read Blobs) string {
-	var all []string
+	var all, none []string
 	for i := range t.Said {
-		all = append(all, plain.Line(t.Said[i].By, 60)+because(t.Said[i].Words(read)))
+		o := &t.Said[i]
+		if o.Partial {
+			why, _, _ := strings.Cut(o.Words(read), "; ") // what follows says more of the same
+			why = strings.TrimPrefix(strings.TrimPrefix(why, "inconclusive: "), "it gave no verdict: ")
+			none = append(none, strings.TrimSuffix(plain.Line(o.By, 60)+" ("+why+")", " ()"))
+		} else {
+			all = append(all, plain.Line(o.By, 60)+because(o.Words(read)))
+		}
+	}
+	said := ""
+	if len(all) > 0 {
+		said = "refused by " + strings.Join(all, "; by ")
 	}
 	switch {
-	case len(all) > 0:
-		return "refused by " + strings.Join(all, "; by ")
-	case t.wrong != "":
+	case len(none) > 0:
+		return strings.TrimPrefix(said+", without a verdict of "+list(none), ", ")
+	case said == "" && t.wrong != "":
 		return "which failed" + because(plain.Line(t.wrong, maxSaid))
 	}
-	return ""
+	return said
+}
+
+// fate returns what became of a try to which nobody objected.
+func (t *Try) fate() string {
+	passed := "passed " + Some(t.Passed, maxPassed)
+	switch {
+	case t.blocked:
+		return "then reported itself blocked"
+	case len(t.Passed) == 0:
+		return "not judged yet"
+	case t.open == 1:
+		return passed + "; 1 finding is open"
+	case t.open > 1:
+		return fmt.Sprintf("%s; %d findings are open", passed, t.open)
+	}
+	return passed + "; no objection"
 }
 
 // Words returns an objection in the words of who made it, one safe line.
@@ -88,37 +120,31 @@ func (o *Objection) Words(read Blobs) string {
 
 // text returns a side: "2.1 in batches 2 and 4 changed a.go (+3 −1 lines), refused by …".
 func (x *Side) text(task string) string {
-	s := x.Where() + " " + x.Changed()
-	if task != "" {
-		s = plain.Line(task, 60) + " in " + s
+	s := x.Changed() + ", " + cmp.Or(x.Said, x.fate)
+	switch {
+	case task == "":
+		return x.Where() + " " + s
+	case x.tries[0].unit == "try":
+		return plain.Line(task, 60) + ", " + x.Where() + ": " + s
 	}
-	if x.Said != "" {
-		return s + ", " + x.Said
-	}
-	if slices.ContainsFunc(x.tries, func(t Try) bool { return t.heard }) {
-		return s + ", to which nobody objects so far"
-	}
-	return s + ", not judged yet"
+	return plain.Line(task, 60) + " in " + x.Where() + " " + s
 }
 
-// Where returns in which batches, or attempts, it was tried: "batches 2 and 4".
+// Where returns in which batches, attempts or tries it was tried: "batches 2 and 4".
 func (x *Side) Where() string {
-	name, of := "batch", func(t Try) int { return t.Batch }
-	if slices.ContainsFunc(x.tries, func(t Try) bool { return t.Batch == 0 }) {
-		name, of = "attempt", func(t Try) int { return t.Attempt }
-	}
 	var all []int
 	for _, t := range x.tries {
-		all = append(all, of(t))
+		all = append(all, t.number)
 	}
-	if all = slices.Compact(slices.Sorted(slices.Values(all))); len(all) > 1 {
-		name = map[string]string{"batch": "batches", "attempt": "attempts"}[name]
+	unit := x.tries[0].unit
+	if len(all) > 1 {
+		unit = map[string]string{"batch": "batches", "attempt": "attempts", "try": "tries"}[unit]
 	}
-	return name + " " + numbers(all)
+	return unit + " " + Numbers(slices.Compact(slices.Sorted(slices.Values(all))))
 }
 
-// numbers returns rising numbers in words: "1, 3 to 5 and 8".
-func numbers(all []int) string {
+// Numbers returns rising numbers in words: "1, 3 to 5 and 8".
+func Numbers(all []int) string {
 	var out []string
 	for i := 0; i < len(all); {
 		k := i
@@ -264,20 +290,27 @@ func (l *loop) backText(b *back) string {
 	case len(l.marks) == 0:
 		to = fmt.Sprintf("attempt %d", b.To)
 	case label != "":
-		to += " (" + plain.Line(label, 60) + ")"
+		to += " (" + plain.Line(pawl.CheckpointAfter(label), 60) + ")"
 	}
 	s := "the branch went back to " + to
-	if b.By != "" {
-		s = plain.Line(b.By, 60) + " took the branch back to " + to
+	switch h := b.health; {
+	case b.By != "":
+		s = plain.Line(b.By, 60) + " took the branch back to " + to + because(plain.Line(b.Reason, maxSaid))
+	case h == nil:
+		s += because(plain.Line(b.Reason, maxSaid))
+	case len(l.marks) == 0:
+		s = fmt.Sprintf("after attempt %d (%s) %s", h.Batch, h.Health, s)
+	default:
+		s = fmt.Sprintf("after batch %d (%s) %s", h.Batch, h.Health, s)
 	}
-	undid := "nothing that was approved is undone"
+	undid := "nothing approved was undone"
 	switch {
 	case len(l.marks) == 0:
 		undid = "the work after it stays in the history"
 	case len(b.undone) > 0:
 		undid = "undone and open again: " + Some(b.undone, 12)
 	}
-	return s + because(plain.Line(b.Reason, maxSaid)) + "; " + undid
+	return s + "; " + undid
 }
 
 // said returns what people answered earlier, to the loop that asks or to the one whose course it is about.
@@ -291,7 +324,8 @@ func (s *Story) said(n int, loops ...pawl.LoopRef) []string {
 		if by == "" {
 			by = "a person"
 		}
-		out = append(out, fmt.Sprintf("%s answered question %d (%s) with %s%s", by, a.N, a.kind, plain.Line(a.Choice, 60), because(plain.Line(a.Text, maxSaid))))
+		asked, _, _ := strings.Cut(a.question.text, ". ")
+		out = append(out, fmt.Sprintf("question %d was “%s”; %s answered “%s”%s", a.N, strings.TrimSuffix(plain.Line(asked, maxAsked), "."), by, plain.Line(a.Choice, 60), because(plain.Line(a.Text, maxSaid))))
 	}
 	return out[max(0, len(out)-maxAnswers):]
 }

@@ -2,6 +2,7 @@ package tried
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,41 @@ func TestTried(t *testing.T) {
 	}
 }
 
+// Tries are counted over all loops of a task where no batch has one alone, and each says what became of it. F-71
+func TestTriedInWords(t *testing.T) {
+	s, n := &Story{}, 0
+	take := func(loop pawl.LoopRef, b pawl.Body) {
+		n++
+		s.Take(pawl.Event{Seq: pawl.Seq(n), Loop: loop, Body: b})
+	}
+	try := func(loop pawl.LoopRef, attempt int, events ...pawl.Body) {
+		take(loop, &pawl.IterationStarted{N: attempt})
+		take(loop, &pawl.Committed{Tree: pawl.TreeHash(fmt.Sprint(n)), Total: 1})
+		for _, b := range events {
+			take(loop, b)
+		}
+	}
+	judged := func(gate string, v pawl.Verdict, why string) *pawl.GateJudged {
+		return &pawl.GateJudged{Gate: gate, Verdict: v, Reason: why, Partial: why == "partial; raise the limit"}
+	}
+	take(1, &pawl.LoopStarted{})
+	take(2, &pawl.LoopStarted{Parent: 1, Task: "a"})
+	try(2, 1, judged("tests", pawl.VerdictFail, "TestA"), judged("lint", pawl.VerdictFail, "partial; raise the limit"))
+	take(3, &pawl.LoopStarted{Parent: 1, Task: "a"})
+	try(3, 1, &pawl.SessionEnded{Result: pawl.SessionDone, Facts: pawl.Facts{{Name: "decision", Value: "BLOCKED"}}})
+	try(3, 2, judged("tests", pawl.VerdictPass, ""), &pawl.Examined{Findings: []string{"F-1", "F-2"}}, &pawl.FindingAnswered{ID: "F-2", Accepted: true})
+	try(3, 3, judged("tests", pawl.VerdictPass, ""), judged("review", pawl.VerdictPass, ""))
+	want := []string{
+		"a, try 1: changed 1 file, refused by tests: TestA, without a verdict of lint (partial)",
+		"a, try 2: changed 1 file, then reported itself blocked",
+		"a, try 3: changed 1 file, passed tests; 1 finding is open",
+		"a, try 4: changed 1 file, passed tests and review; no objection",
+	}
+	if got := Tried("a", s.Of(1, "a"), func(pawl.Hash) []byte { return nil }); !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // Without a blob or an event that it needs, a story tells less and does not fail.
 func TestTriedOfLittle(t *testing.T) {
 	var s Story
@@ -88,7 +124,7 @@ func TestTriedOfLittle(t *testing.T) {
 			}
 			list = append(list, n)
 		}
-		if got := numbers(list); got != want {
+		if got := Numbers(list); got != want {
 			t.Errorf("%s is %q, want %q", all, got, want)
 		}
 	}

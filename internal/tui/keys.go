@@ -375,7 +375,7 @@ func (m *Model) rollbackMenu(k key) {
 	const offered = 9
 	from := max(0, len(list.Checkpoints)-offered)
 	for i, c := range list.Checkpoints[from:] {
-		label := fmt.Sprintf("%d %s, %d approved", c.N, c.Label, c.Approved)
+		label := fmt.Sprintf("%d %s, %d approved", c.N, pawl.CheckpointAfter(c.Label), c.Approved)
 		if c.LastGood {
 			label += " (last good)"
 		}

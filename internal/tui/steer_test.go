@@ -236,7 +236,7 @@ func TestRollbackAsksFirst(t *testing.T) {
 	s.add(1, &pawl.CheckpointMarked{Effect: id})
 	d := drive(t, w, 80, 24, pen{})
 	d.press("R")
-	d.shows("Roll back to a checkpoint", "1 batch-1")
+	d.shows("Roll back to a checkpoint", "1 after batch 1")
 	d.press("1")
 	if len(w.said) != 0 {
 		t.Fatalf("it did not ask: %+v", w.said)

@@ -231,7 +231,7 @@ func (l *Loop) checkpointName(n int) string {
 		return l.stretch(n)
 	}
 	if k := l.Checkpoint(n); k != nil && k.Label != "" {
-		return fmt.Sprintf("checkpoint %d (%s)", n, k.Label)
+		return fmt.Sprintf("checkpoint %d (%s)", n, k.After())
 	}
 	if n == 0 {
 		return "the last good checkpoint"
@@ -380,7 +380,7 @@ func passing(n int) string {
 func checkpointText(k *pawl.Checkpoint) string {
 	s := fmt.Sprintf("checkpoint %d", k.N)
 	if k.Label != "" {
-		s += " (" + k.Label + ")"
+		s += " (" + k.After() + ")"
 	}
 	s += fmt.Sprintf(" at %s: %s approved", short(k.Commit), count(k.Approved, "task"))
 	if k.Passing > 0 {

@@ -147,13 +147,14 @@ func evidenceListed(tb testing.TB) *story {
 func evidenceAsks(tb testing.TB) *story {
 	s := examining(tb, pawl.EvidenceStrict)
 	h := s.found([]pawl.Finding{changedExpectation, policyPath}, nil, nil, pawl.ClassCount{Class: pawl.ClassPolicy, Count: 1}, pawl.ClassCount{Class: pawl.ClassTest, Count: 1})
-	s.askFindings(h, "2 findings: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml. Is this intended?")
+	s.askFindings(h, "2 findings need your decision: F-1 changed expectation in calc/round_test.go, F-2 policy path .github/workflows/ci.yml. Are these changes intended?")
 	return s
 }
 
 func (s *story) askFindings(about pawl.Hash, text string) {
 	s.add(s.ref, &pawl.QuestionAsked{N: 1, Kind: pawl.AskFinding, Text: text, Choices: []string{"accept", "reject"},
-		Means: []string{"the work passes with them", "the attempt fails, and the next one is told why"}, About: about})
+		Means: []string{"these are allowed for the rest of the run as long as they stay the same",
+			"the attempt fails, and the next one gets your words; any later attempt that still has one of them fails without a question"}, About: about})
 }
 
 // evidenceRejected has the answer of a person.
@@ -164,7 +165,7 @@ func evidenceRejected(tb testing.TB) *story {
 	for n := 1; n <= 2; n++ {
 		s.add(s.ref, &pawl.FindingAnswered{ID: pawl.FindingID(n), Why: "keep CI as it is", By: "ann"})
 	}
-	const why = "2 findings nobody accepted: F-1 changed expectation in calc/round_test.go, F-2 policy path in .github/workflows/ci.yml"
+	const why = "2 findings nobody accepted: F-1 changed expectation in calc/round_test.go, F-2 policy path .github/workflows/ci.yml"
 	s.add(s.ref, &pawl.GateJudged{Judge: pawl.JudgeEvidence, Gate: "evidence", Verdict: pawl.VerdictFail, By: "ann", Reason: why, Total: 2,
 		Findings: []pawl.OpenFinding{{ID: "F-1", Print: 11}, {ID: "F-2", Print: 13}}})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Requirements: pawl.VerdictFail, Decision: pawl.DecideHalt, Reason: "evidence: " + why, Outcome: pawl.OutcomeIncomplete,

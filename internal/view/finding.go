@@ -117,13 +117,7 @@ func (f *Finding) isPersons() bool { return f.Kind == pawl.FindPolicy || f.Kind 
 // what says what was found, and where: "changed expectation in calc_test.go".
 func (f *Finding) what() string { return whatFound(&f.Finding) }
 
-func whatFound(f *pawl.Finding) string {
-	s := FindingWords(f.Kind)
-	if f.Path != "" {
-		s += " in " + f.Path
-	}
-	return s
-}
+func whatFound(f *pawl.Finding) string { return plain.Line(f.Kind.At(f.Path), 0) }
 
 // findingText returns a finding in one line: what it is, where, and what was found.
 func findingText(f *pawl.Finding) string {

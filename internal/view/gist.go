@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/plain"
+	"pawl/internal/tried"
 )
 
 // Gist is what a question is about, in short. Its texts are safe to print; the
@@ -21,14 +22,19 @@ type Gist struct {
 	Issues []string `json:"issues,omitempty"`
 	// Findings are what a person is asked to accept.
 	Findings []FindingRow `json:"findings,omitempty"`
-	// Brief is what else it is about, one line: "a plan of 2 tasks: 1 …, 2 …".
+	// Tasks are those that a person is asked to consent to: "b: Build the form, after a".
+	Tasks []string `json:"tasks,omitempty"`
+	// Brief is what else it is about, one line: "a plan of 2 tasks: 1 (…), 2 (…)".
 	Brief string `json:"brief,omitempty"`
+
+	named int // how many of the findings the question's text names
 }
 
 // The limits on what is said of a question: how many of what it asks, how many issues,
 // the bytes of each, and those of what it is about.
 const (
 	maxAsks   = 10
+	maxTasks  = 50
 	maxIssues = 40
 	maxAsk    = 400
 	maxBrief  = 240
@@ -47,6 +53,9 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 		Summary   string          `json:"summary"`
 		Issues    []issue         `json:"issues"`
 	}
+	if q.Kind == pawl.AskMerge || q.Kind == pawl.AskVerdict { // about paths, which are told with what was tried
+		return Gist{}
+	}
 	if json.Unmarshal(data, &doc) != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(data[:min(len(data), 4*maxBrief)])), "\n")
 		if json.Valid(data) || strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") {
@@ -62,20 +71,37 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 	}
 	out.Issues = issues(doc.Issues)
 	switch {
+	case len(doc.Subtasks) > 0 && q.Kind == pawl.AskPlan:
+		for _, t := range doc.Subtasks[:min(len(doc.Subtasks), maxTasks)] {
+			out.Tasks = append(out.Tasks, taskLine(&t))
+		}
+		if more := len(doc.Subtasks) - maxTasks; more > 0 {
+			out.Tasks = append(out.Tasks, fmt.Sprintf("and %d more", more))
+		}
 	case len(doc.Subtasks) > 0:
 		var tasks []string
 		for _, t := range doc.Subtasks {
-			tasks = append(tasks, plain.Line(t.ID, 40)+" "+plain.Line(t.Title, 60))
+			tasks = append(tasks, fmt.Sprintf("%s (%s)", plain.Line(t.ID, 40), plain.Line(t.Title, 60)))
 		}
 		out.Brief = plain.Line(fmt.Sprintf("a plan of %s: %s", count(len(tasks), "task"), strings.Join(tasks, ", ")), maxBrief)
 	case doc.Summary != "":
 		out.Brief = plain.Line(doc.Summary, maxBrief)
-	case len(out.Issues) > 0:
-		out.Brief = "a review with " + count(len(doc.Issues), "issue")
-	default:
+	case len(out.Issues) == 0:
 		out.Brief = plain.Line(doc.Blocker, maxBrief)
 	}
 	return out
+}
+
+// taskLine returns a task of a list with what it builds upon: "b: Build the form, after a".
+func taskLine(t *pawl.TaskSpec) string {
+	s := plain.Line(t.ID, 60) + ": " + plain.Line(t.Title, 120)
+	if t.Scaffold {
+		s += " (scaffold)"
+	}
+	if len(t.DependsOn) > 0 {
+		s += ", after " + tried.Some(t.DependsOn, 6)
+	}
+	return s
 }
 
 // Gist returns what a question is about, as far as the blobs tell.
@@ -84,7 +110,11 @@ func (r *Run) Gist(q *Question, blobs Blobs) Gist {
 		return blobs.Gist(&q.QuestionAsked)
 	}
 	rows := r.FindingRows(q.findings, blobs)
-	return Gist{Findings: rows, Brief: "the evidence with " + count(len(rows), "finding")}
+	out := Gist{Findings: rows}
+	for out.named < len(rows) && strings.Contains(q.Text, rows[out.named].ID+" "+rows[out.named].What()) {
+		out.named++
+	}
+	return out
 }
 
 // issue is an objection of a review.
@@ -154,9 +184,16 @@ func (a Gist) Lines() []string {
 	if len(a.Findings) > 0 {
 		var out []string
 		for i := range a.Findings {
-			out = append(out, a.Findings[i].String())
+			if row := &a.Findings[i]; i < a.named {
+				out = append(out, strings.TrimSpace(row.ID+" "+row.Said()))
+			} else {
+				out = append(out, row.String())
+			}
 		}
 		return out
+	}
+	if len(a.Tasks) > 0 {
+		return a.Tasks
 	}
 	switch len(a.Asks) {
 	case 0:
@@ -176,6 +213,8 @@ func (a Gist) label() string {
 	switch {
 	case len(a.Findings) > 0:
 		return "found"
+	case len(a.Tasks) > 0:
+		return "plan"
 	case len(a.Asks) == 0:
 		return "issues"
 	}

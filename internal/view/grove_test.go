@@ -130,7 +130,7 @@ func TestAwaitingApprovalIsSeen(t *testing.T) {
 	if info := r.Info(); info.Questions != 1 {
 		t.Errorf("its line says %+v", info)
 	}
-	const next = "pawl plan show 001-add-login, then approve, iterate or reject"
+	const next = "pawl plan approve 001-add-login (shows it first; or iterate, reject)"
 	if got := r.next(); got != next {
 		t.Errorf("next is %q, want %q", got, next)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/tried"
 )
 
 // loopHealths is what the monitor said of a loop.
@@ -83,6 +84,30 @@ func (l *Loop) recovered() []*HealthVerdict {
 		}
 	}
 	return out[max(0, len(out)-most):]
+}
+
+// led returns the verdict as one of those that led to a question: what followed from it.
+func (h *HealthVerdict) led() string {
+	var then []string
+	for _, rec := range h.Recoveries {
+		switch rec {
+		case pawl.RecoverGather:
+			then = append(then, "the context was gathered again")
+		case pawl.RecoverRevise:
+			then = append(then, "the plan was to be revised")
+		case pawl.RecoverRollback:
+			then = append(then, "the branch was to go back")
+		case pawl.RecoverEscalate:
+			then = append(then, "a stronger tier was to follow")
+		case pawl.RecoverAsk:
+			then = append(then, "a person was to decide")
+		}
+	}
+	s := fmt.Sprintf("after %s it was %s; %s", h.after, h.Health, tried.Some(then, len(then)))
+	if h.Max > 0 {
+		s += fmt.Sprintf(" (%d of %d)", min(h.Try, h.Max), h.Max)
+	}
+	return s
 }
 
 // recoveries counts how often a health other than progressing led to something

@@ -55,7 +55,7 @@ func (r *Run) applyMerge(l *Loop, e pawl.Event, f *pawl.Effect) {
 func (t teller) tellMerge() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.MergeQueued:
-		return fmt.Sprintf("waits for its turn to be merged: commit %s, of which its checks are %d%% sure", short(b.Commit), b.Confidence)
+		return fmt.Sprintf("waits for its turn to be merged: commit %s, confidence %d%%", short(b.Commit), b.Confidence)
 	case *pawl.Merged:
 		switch {
 		case b.Conflicts > 0 && !t.l.trying():

@@ -401,7 +401,7 @@ func (t teller) tellPlan() string {
 		return "list read: " + count(b.Count, "task")
 	case *pawl.PlanAccepted:
 		if t.r.cascades(t.l) {
-			return fmt.Sprintf("%s accepted: it makes %d of kind %s", capital(t.l.Kind), b.Count, t.r.Recipe.Kind(t.l.Kind).Children.Kind)
+			return fmt.Sprintf("%s accepted: it creates %s", capital(t.l.Kind), count(b.Count, t.r.Recipe.Kind(t.l.Kind).Children.Kind+" loop"))
 		}
 		if b.Version > 1 {
 			return fmt.Sprintf("Plan %d accepted: %s%s", b.Version, count(b.Count, "task"), changed(b.Changed))

@@ -37,7 +37,7 @@ func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
 		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: r.Gist(q, blobs),
-			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.Context(q, blobs)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
+			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.Context(q, blobs)...), How: r.HowToAnswer(q)})
 	}
 	return out
 }
@@ -48,8 +48,12 @@ func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 func (r *Run) Context(q *Question, blobs Blobs) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, line(format, args...)) }
-	if t := r.task(q.Loop); t != nil {
-		add("task %s: %s, %s so far", t.ID, t.Title, count(t.Attempts(), "attempt"))
+	if t := r.task(q.Loop); t != nil && q.Kind != pawl.AskStart {
+		tries := "1 try"
+		if n := len(r.story.Of(q.Loop.Parent, t.ID)); n != 1 {
+			tries = fmt.Sprintf("%d tries", n)
+		}
+		add("task %s: %s, %s so far", t.ID, t.Title, tries)
 	}
 	out = append(out, r.story.Led(q.N, blobs.bytes)...)
 	if q.Kind == pawl.AskStuck {
@@ -63,13 +67,17 @@ func (r *Run) Context(q *Question, blobs Blobs) []string {
 		return out
 	}
 	for _, h := range l.recovered() {
-		add("%s", h.text())
+		add("%s", h.led())
 	}
 	if h := l.health(); q.Kind == pawl.AskHealth && h != nil && !strings.Contains(q.Text, h.Reason) { // asked by an earlier version
 		add("%s", h.text())
 	}
 	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended != nil && l.Batches[n-1].Ended.Attempted > 0 {
-		add("%s", l.Batches[n-1].head())
+		if q.Kind == pawl.AskBlocked { // which is part of no verdict on the batch
+			add("the others in %s", l.Batches[n-1].head())
+		} else {
+			add("%s", l.Batches[n-1].head())
+		}
 	}
 	if p := l.Plan(); p != nil && (q.Kind == pawl.AskHealth || q.Kind == pawl.AskBlocked) {
 		for _, t := range p.Tasks {
@@ -78,8 +86,12 @@ func (r *Run) Context(q *Question, blobs Blobs) []string {
 			}
 		}
 	}
-	if k := l.lastGood(); k != nil {
-		add("the last good state is %s", l.checkpointName(k.N))
+	if k, p := l.lastGood(), l.Plan(); k != nil && p != nil && q.Kind == pawl.AskHealth {
+		later := ""
+		if n := p.Count(pawl.TaskPassed) - k.Approved; n > 0 {
+			later = "; approved after it and still in the branch: " + count(n, "task")
+		}
+		add("the last good state is %s%s", l.checkpointName(k.N), later)
 	}
 	return out
 }
@@ -94,7 +106,6 @@ func (l *Loop) rounds(blobs Blobs) []string {
 		return nil
 	}
 	var last *Session // the one that decides
-	var all, made []string
 	sessions := l.last().Sessions
 	for _, s := range slices.Backward(sessions) {
 		if last == nil && s.End != nil && s.Place.Round > 0 && s.End.Facts.Get("decision") != "" {
@@ -104,20 +115,32 @@ func (l *Loop) rounds(blobs Blobs) []string {
 	if last == nil {
 		return nil
 	}
-	for _, s := range slices.Backward(sessions) {
+	var made, said []string // the last result, and what was said
+	in := map[string][]int{}
+	for _, s := range sessions {
 		if s.End == nil || s.End.Result != pawl.SessionDone {
 			continue
 		}
 		gist := blobs.Gist(&pawl.QuestionAsked{About: s.End.Output})
 		switch {
-		case s.Place.Step == last.Place.Step && len(all) < maxRounds:
-			all = append(all, line("%s, round %d: %s%s", s.Place.Step, s.Place.Round, s.End.Facts.Get("decision"), because(gist.shortIssues())))
-		case s.Place.Round == last.Place.Round && gist.Brief != "" && len(made) == 0:
-			made = append(made, line("%s left %s", s.Place.Step, gist.Brief))
+		case s.Place.Step == last.Place.Step && s.Place.Round > last.Place.Round-maxRounds:
+			text := s.End.Facts.Get("decision") + because(gist.shortIssues())
+			if in[text] == nil {
+				said = append(said, text)
+			}
+			in[text] = append(in[text], s.Place.Round)
+		case s.Place.Round == last.Place.Round && gist.Brief != "":
+			made = []string{line("%s, round %d: %s", s.Place.Step, s.Place.Round, gist.Brief)}
 		}
 	}
-	slices.Reverse(all)
-	return append(made, all...)
+	for _, text := range said {
+		unit := "round"
+		if len(in[text]) > 1 {
+			unit = "rounds"
+		}
+		made = append(made, line("%s, %s %s: %s", last.Place.Step, unit, tried.Numbers(slices.Compact(in[text])), text))
+	}
+	return made
 }
 
 // QuestionsText returns an inbox for people: open questions of any runs, the one that
@@ -142,8 +165,11 @@ func QuestionsText(all []OpenQuestion) string {
 		for _, c := range q.Context {
 			t.line("  · %s", c)
 		}
-		if !q.About.IsZero() {
-			t.line("  about   %s", strings.TrimSuffix(q.About.Short()+" · "+q.Brief, " · "))
+		if q.Brief != "" {
+			t.line("  about   %s", q.Brief)
+		}
+		if q.Brief != "" || len(q.Findings) > 0 {
+			t.line("  more    pawl answer %s %d", q.Run, q.N)
 		}
 		for i, means := range q.means() {
 			t.line("  %-7s %s", map[bool]string{true: "choices"}[i == 0], means)
@@ -221,7 +247,11 @@ func (r *Run) HowToAnswer(q *Question) string {
 // the others behind it.
 func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
 	if ofTree(q) {
-		return fmt.Sprintf("pawl plan show %s, then approve, iterate or reject", r.ID)
+		s := fmt.Sprintf("pawl plan approve %s", r.ID)
+		if asked := r.Question(q.N); asked != nil && asked.Loop.Parent > 0 {
+			s += " " + asked.Loop.ID
+		}
+		return s + " (shows it first; or iterate, reject)"
 	}
 	s := fmt.Sprintf("pawl answer %s %d", r.ID, q.N)
 	if len(q.Choices) == 0 {

@@ -294,7 +294,7 @@ func (b *Batch) changes() bool {
 }
 
 // backText says what took a branch back: "REGRESSING after batch 4 went back to
-// checkpoint 2 (batch-2): …".
+// checkpoint 2 (after batch 2): …".
 func (l *Loop) backText(b *Rollback) string {
 	who, reason := b.By, b.Reason
 	switch {

@@ -259,7 +259,7 @@ func show(app *cli.App, q asked) {
 	switch asks := q.Lines(); {
 	case len(q.Findings) > 0:
 		shown = strings.Split(strings.TrimRight(view.FindingsText(q.Findings), "\n"), "\n")
-	case len(asks) > 0:
+	case len(asks) > 0 && len(q.Tasks) == 0:
 		shown = asks // and all around it says nothing that an answer needs
 	}
 	if q.Shown != "" {

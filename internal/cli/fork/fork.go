@@ -119,7 +119,7 @@ func complete(ctx context.Context, app *cli.App, args []string) []string {
 	var out []string
 	all := view.Checkpoints(r).Checkpoints
 	for i := len(all) - 1; i >= 0; i-- {
-		out = append(out, fmt.Sprintf("%d\tcheckpoint %d (%s)", all[i].Event, all[i].N, all[i].Label))
+		out = append(out, fmt.Sprintf("%d\tcheckpoint %d (%s)", all[i].Event, all[i].N, pawl.CheckpointAfter(all[i].Label)))
 	}
 	return out
 }

@@ -257,7 +257,10 @@ func (d *decision) take(ctx context.Context, args []string) error {
 	switch d.choice {
 	case approve:
 		n, kind := spawned(ctx, s, info.ID, rec)
-		return d.app.Steered(ctx, s, from, "Plan %s of run %s is approved: %d of kind %s spawned", rec.ID, info.ID, n, plain.Line(kind, 40))
+		if n != 1 {
+			kind += "s"
+		}
+		return d.app.Steered(ctx, s, from, "Plan %s of run %s is approved: %d %s spawned", rec.ID, info.ID, n, plain.Line(kind, 40))
 	case iterate:
 		return d.app.Steered(ctx, s, from, "Plan %s of run %s goes into another iteration", rec.ID, info.ID)
 	}

@@ -79,7 +79,7 @@ func execute(cmd *cobra.Command, app *cli.App, args []string, reason string) err
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	where := fmt.Sprintf("checkpoint %d (%s)", to.N, to.Label)
+	where := fmt.Sprintf("checkpoint %d (%s)", to.N, pawl.CheckpointAfter(to.Label))
 	if to.Ref == "" {
 		where = to.Label
 	}
@@ -127,7 +127,7 @@ func complete(ctx context.Context, app *cli.App, args []string) []string {
 	defer s.Close()
 	var out []string
 	for _, k := range slices.Backward(view.Checkpoints(r).Checkpoints) {
-		out = append(out, fmt.Sprintf("%d\t%s, %d approved", k.N, k.Label, k.Approved))
+		out = append(out, fmt.Sprintf("%d\t%s, %d approved", k.N, pawl.CheckpointAfter(k.Label), k.Approved))
 	}
 	return out
 }

@@ -259,10 +259,13 @@ func consecutive(failures int) string {
 	return fmt.Sprintf("%d consecutive failures", failures)
 }
 
+// AllUsed begins the reason of a ruling for a ladder on which nothing is left to try.
+const AllUsed = "the ladder is used up: "
+
 // UsedUp returns the ruling for a ladder on which nothing is left to try: the loop is blocked, or
 // has failed if the ladder ends so.
 func UsedUp(lad *pawl.Ladder, reason string) Ruling {
-	r := Ruling{Decision: pawl.DecideHalt, Reason: "the ladder is used up: " + reason, Outcome: pawl.OutcomeBlocked}
+	r := Ruling{Decision: pawl.DecideHalt, Reason: AllUsed + reason, Outcome: pawl.OutcomeBlocked}
 	if lad.Then == "fail" {
 		r.Outcome = pawl.OutcomeFailed
 	}

@@ -65,7 +65,7 @@ func Attempts(history []Attempt, since int32, stalls bool) Verdict {
 		}
 	}
 	if stalls && fresh >= SameError && h.standsStill() {
-		return verdictOf(pawl.HealthStalled, fmt.Sprintf("attempts %s met the same objections, and nothing newly passes", h.numbers(SameError)))
+		return verdictOf(pawl.HealthStalled, fmt.Sprintf("attempts %s met the same objections, and no new test passes", h.numbers(SameError)))
 	}
 	if h.isBehind() {
 		return Verdict{}

@@ -74,10 +74,14 @@ func counted(history []Batch) batches {
 	return h[max(0, len(h)-Window):]
 }
 
-// numbers returns the numbers of the last n batches, separated by commas.
+// numbers returns the numbers of the last n batches: "8 to 10", or "2, 5, 6" if some are missing.
 func (h batches) numbers(n int) string {
+	last := h[len(h)-n:]
+	if from, to := last[0].N, last[n-1].N; n > 2 && to-from == n-1 {
+		return fmt.Sprintf("%d to %d", from, to)
+	}
 	var all []string
-	for _, b := range h[len(h)-n:] {
+	for _, b := range last {
 		all = append(all, fmt.Sprint(b.N))
 	}
 	return strings.Join(all, ", ")

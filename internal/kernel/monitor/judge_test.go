@@ -37,11 +37,11 @@ func TestBlockedTellsWhatIsNeeded(t *testing.T) {
 // V-45, V-47, V-48: a verdict names the batches, tasks and tests that speak for it.
 func TestReasonsNameTheirEvidence(t *testing.T) {
 	for name, want := range map[string]string{
-		"three-failures":               "nothing was approved in batches 1, 2, 3, no test newly passes and no failure set shrinks",
-		"three-stroke":                 "nothing was approved in batches 4, 5, 6, 7, 8, and none came nearer than those before",
-		"same-error-without-tests":     "task 1 met the same objections in batches 1, 2, 3, and nothing newly passes",
-		"stuck-for-long-beside-others": "task 1 came no nearer in batches 1, 2, 3, 4, 5 than it had been",
-		"rate-falls-to-nothing":        "fewer are approved in each of the batches 1, 2, 3: 4 of 4, 2 of 4, 0 of 4",
+		"three-failures":               "in batches 1 to 3 nothing was approved, no new test passes and no list of failures is shorter",
+		"three-stroke":                 "in batches 4 to 8 nothing was approved, and none came nearer than those before",
+		"same-error-without-tests":     "task 1 met the same objections in batches 1 to 3, and no new test passes",
+		"stuck-for-long-beside-others": "task 1 came no nearer in batches 1 to 5 than it had been",
+		"rate-falls-to-nothing":        "fewer tasks were approved from batch to batch: 4 of 4 in batch 1, 2 of 4 in batch 2, 0 of 4 in batch 3",
 		"broken-and-left":              fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches 2, 3", print64("login")),
 		"tree-again-same-error":        "task 1 handed in the same work in batch 3 as in batch 1, after other work in between, and it is refused for the same reason",
 		"change-done-undone-done":      "task 1 makes a change again in batch 4 that it had made and undone",

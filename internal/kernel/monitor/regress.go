@@ -73,7 +73,7 @@ func (h batches) rateFalls(rules pawl.MonitorRules) string {
 		if b.Attempted < least || i > 0 && b.Approved*in[i-1].Attempted >= in[i-1].Approved*b.Attempted {
 			return ""
 		}
-		rates = append(rates, fmt.Sprintf("%d of %d", b.Approved, b.Attempted))
+		rates = append(rates, fmt.Sprintf("%d of %d in batch %d", b.Approved, b.Attempted, b.N))
 		if i > 0 {
 			m, v, _ := h.again(last-Drops+i, Nearer)
 			moved, vain = moved+m, vain+v
@@ -82,5 +82,5 @@ func (h batches) rateFalls(rules pawl.MonitorRules) string {
 	if tuned && (2*moved >= max(vain, 1) || vain == 0 && h[last].Passing > 0) {
 		return ""
 	}
-	return fmt.Sprintf("fewer are approved in each of the batches %s: %s", in.numbers(len(in)), strings.Join(rates, ", "))
+	return "fewer tasks were approved from batch to batch: " + strings.Join(rates, ", ")
 }

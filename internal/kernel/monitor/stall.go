@@ -5,16 +5,16 @@ import "fmt"
 // stalls returns why the loop makes no progress, or "".
 func (h batches) stalls() string {
 	if h.inVain(FailedBatches, Nearer) {
-		return fmt.Sprintf("nothing was approved in batches %s, no test newly passes and no failure set shrinks", h.numbers(FailedBatches))
+		return fmt.Sprintf("in batches %s nothing was approved, no new test passes and no list of failures is shorter", h.numbers(FailedBatches))
 	}
 	if h.inVain(Fruitless, Window) {
-		return fmt.Sprintf("nothing was approved in batches %s, and none came nearer than those before", h.numbers(Fruitless))
+		return fmt.Sprintf("in batches %s nothing was approved, and none came nearer than those before", h.numbers(Fruitless))
 	}
 	last := len(h) - 1
 	for _, task := range h[last].open() {
 		all := h.attempts(task, last)
 		if h.repeats(all) {
-			return fmt.Sprintf("task %d met the same objections in %s, and nothing newly passes", task+1, h.where(all, SameError))
+			return fmt.Sprintf("task %d met the same objections in %s, and no new test passes", task+1, h.where(all, SameError))
 		}
 		if len(all) >= Fruitless && !nearerWithin(marks(all), Fruitless) {
 			return fmt.Sprintf("task %d came no nearer in %s than it had been", task+1, h.where(all, Fruitless))

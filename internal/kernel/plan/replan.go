@@ -21,7 +21,7 @@ func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf
 		return "", ""
 	case len(p.Dead) > p.Excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
 		i := p.Dead[p.Excused]
-		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed%s", p.Entries[i].ID, strings.TrimSuffix(": "+reasonOf(p.At(i).Loop), ": "))
+		return pawl.ReplanFailure, strings.TrimSuffix(fmt.Sprintf("task %s failed (%s)", p.Entries[i].ID, strings.TrimRight(reasonOf(p.At(i).Loop), ". ")), " ()")
 	case p.Found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
 		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.Found)
 	case every > 0 && p.Since >= every && waiting:

@@ -211,9 +211,15 @@ func Object(results []*pawl.GateJudged) bool {
 //	2  first: it is the first attempt
 //	1  commandPassed: the last command that the agent ran succeeded
 //	1  uncut: the attempt was not cut short
-func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) int {
+//
+// Why says, as parts of a sentence, what it is lower for than 100.
+func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) (percent int, why []string) {
 	sum, of := 0, 0
-	add := func(part, percent int) { sum, of = sum+part*percent, of+part }
+	add := func(part, percent int, less string) {
+		if sum, of = sum+part*percent, of+part; percent < 100 {
+			why = append(why, less)
+		}
+	}
 	proven, reviewed, sure := 0, false, 100
 	for _, r := range results {
 		switch {
@@ -226,14 +232,14 @@ func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) in
 			sure = min(sure, r.Confidence)
 		}
 	}
-	add(3, proven)
+	add(3, proven, "no command gate is green")
 	if reviewed {
-		add(3, sure)
+		add(3, sure, fmt.Sprintf("the reviews are only %d%% sure", sure))
 	}
-	add(2, percentIf(first))
-	add(1, percentIf(commandPassed))
-	add(1, percentIf(uncut))
-	return sum / of
+	add(2, percentIf(first), "it did not pass at the first attempt")
+	add(1, percentIf(commandPassed), "the last command of the agent failed")
+	add(1, percentIf(uncut), "the attempt was begun more than once")
+	return sum / of, why
 }
 
 // percentIf returns 100 if ok, and 0 otherwise.

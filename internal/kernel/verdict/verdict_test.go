@@ -276,8 +276,8 @@ func TestConfidence(t *testing.T) {
 		{[]*pawl.GateJudged{proven, met(99, 100, 0)}, true, true, true, (300 + 297 + 400) / 10},
 		{[]*pawl.GateJudged{proven, met(1, 2, 0)}, true, true, true, (300 + 150 + 400) / 10},
 	} {
-		if got := Confidence(row.results, row.first, row.commands, row.uncut); got != row.want {
-			t.Errorf("%d results, first %t, commands %t, uncut %t: %d percent, want %d", len(row.results), row.first, row.commands, row.uncut, got, row.want)
+		if got, why := Confidence(row.results, row.first, row.commands, row.uncut); got != row.want || (len(why) > 0) != (got < 100) {
+			t.Errorf("%d results, first %t, commands %t, uncut %t: %d percent because of %q, want %d", len(row.results), row.first, row.commands, row.uncut, got, why, row.want)
 		}
 	}
 }
