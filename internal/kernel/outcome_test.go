@@ -46,7 +46,7 @@ func TestAllTasksPassed(t *testing.T) {
 			for i, status := range row.statuses {
 				l.gen.plan.Set(i, status)
 			}
-			l.gen.plan.Unproven = row.unproven
+			l.gen.plan.Unproven, l.gen.plan.Shown = row.unproven, l.gen.plan.Count[pawl.TaskPassed]-row.unproven
 			if got := spell(s.ruling(l, s.withProof(l, l.withChildren(l.judgement())), &pawl.IterationEnded{N: 1})); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
