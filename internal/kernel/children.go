@@ -239,9 +239,15 @@ func endsWithoutLoop(s pawl.TaskStatus) bool {
 	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
 }
 
+// endedByPerson reports whether a loop that has just ended was ended by a person, and not by a loop
+// above it. One that waits for its turn is ended from above without a signal.
+func (l *Loop) endedByPerson(b *pawl.LoopEnded) bool {
+	return b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 && (l.exit.ending != nil || l.Phase != PhasePending)
+}
+
 // endChild records how a task's loop ended. A loop that the run's end stopped continues when the
 // run does, so its task stays as it is.
-func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
+func (s *State) endChild(l *Loop, b *pawl.LoopEnded, byPerson bool) {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil {
 		return
@@ -251,7 +257,6 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	if !tasks.Holds(i, l.slot.version, l.Ref) || endsWithoutLoop(tasks.At(i).Status) || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
-	cancelled := b.Outcome == pawl.OutcomeCancelled
 	switch {
 	case s.stopReason(l) != "":
 		tasks.Set(i, pawl.TaskPending)
@@ -264,7 +269,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		p.goals.Land(&l.goals)
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
-		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
+		tasks.Fail(i, b.Outcome == pawl.OutcomeCancelled, byPerson || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
 		tasks.NoteErrors(i, l.errors(b.Reason))
 	}
 	tasks.Tried(i, l.Iteration)
