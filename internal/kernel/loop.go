@@ -140,7 +140,7 @@ type Iteration struct {
 	unclear              *unclear           // the step with open questions; nil = there is none
 	questionRoundsByStep []route            // rounds of questions by step, over all attempts
 	blocked              *blocker           // what blocks its task; nil = nothing
-	routes               []route            // how often it was sent back, by step
+	routes               []route            // how often it was sent back
 	objections           []*pawl.GateJudged // the verdicts that sent it back last
 	judged               sentBack           // what command gates said of the candidate that was sent back last
 	salvaged             pawl.Hash          // the diff of what a lost turn of a coding agent had written; zero = none was lost
