@@ -200,6 +200,7 @@ const maxPart = 500
 
 // startChild records that the loop of a task was started.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
+	last := s.Loop(p.gen.plan.LoopOf(b.Entry - 1))
 	entry, err := p.gen.plan.Spawn(b, l.Ref)
 	if err != nil {
 		return err
@@ -215,7 +216,16 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 			l.Tier = min(l.task.Tier, ladder.Top)
 		}
 	}
+	if last != nil && last.slot.version < b.Version && last.failed() {
+		l.Tier = max(l.Tier, last.Tier)
+		l.slot.tried = last.slot.tried + last.Iteration - last.ladder.Freed
+	}
 	return nil
+}
+
+// failed reports whether the loop has ended because its attempts did not pass.
+func (l *Loop) failed() bool {
+	return l.Phase == PhaseDone && !l.Outcome.Succeeded() && l.Outcome != pawl.OutcomeCancelled
 }
 
 // errors returns why the loop's last attempt was not taken: what its steps and its gates said, or, if

@@ -206,7 +206,7 @@ func (s *State) maxIterations(l *Loop) int {
 		m = min(l.task.Retries, maxAttempts)
 	}
 	if m > 0 {
-		m += l.ladder.Freed
+		m = max(1, m-l.slot.tried) + l.ladder.Freed
 	}
 	return m
 }

@@ -24,6 +24,14 @@ func (p *Plan) Spawn(b *pawl.LoopStarted, loop pawl.LoopRef) (*pawl.TaskEntry, e
 	return &p.Entries[i], nil
 }
 
+// LoopOf returns the last loop of a task; 0 = there is none. It is 0 for a nil plan.
+func (p *Plan) LoopOf(task int) pawl.LoopRef {
+	if p == nil || task < 0 || task >= len(p.Entries) {
+		return 0
+	}
+	return p.At(task).Loop
+}
+
 // Leave records that a child has ended.
 func (p *Plan) Leave(loop pawl.LoopRef) {
 	p.Kids = slices.DeleteFunc(slices.Clone(p.Kids), func(r pawl.LoopRef) bool { return r == loop })
