@@ -85,7 +85,7 @@ func (s *State) childLimit(l *Loop) int {
 	if l.Kind.Children.IsEager() {
 		return 0
 	}
-	if l.Parent == 0 && s.Limits.Iterations > 0 && s.haltsOn(pawl.HaltIterations) {
+	if l.Parent == 0 && s.Limits.Iterations > 0 {
 		return s.Limits.Iterations
 	}
 	return l.Kind.Children.Limit

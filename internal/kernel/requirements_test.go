@@ -356,6 +356,19 @@ func TestCouncilOnDemand(t *testing.T) {
 	}
 }
 
+// D-29 D-30 D-51: a limit on iterations that the user set holds though reaching the recipe's is no halt condition.
+func TestIterationsThatTheUserLimits(t *testing.T) {
+	for _, row := range []struct{ set, max, attempts int }{{3, 3, 3}, {0, -1, 8}} {
+		w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) {
+			set.Limits.Iterations, set.HaltOn = row.set, []pawl.HaltCondition{pawl.HaltSecurity}
+		}, "tests: fail TestA")
+		began := all[*pawl.IterationStarted](w)
+		if len(began) != row.attempts || pawl.SayMax(began[0].Max) != row.max {
+			t.Errorf("limit %d: %d attempts were made of %d", row.set, len(began), began[0].Max)
+		}
+	}
+}
+
 // D-37 D-62 D-B02: a critical finding halts, and the requirements are not looked at.
 func TestSecurityHalts(t *testing.T) {
 	w := play(t, easy, "security: finds critical G101")
