@@ -286,8 +286,8 @@ func (s *State) proof(l *Loop) pawl.Proof {
 			p.HeldOut = l.base[i].known && l.base[i].red
 		}
 	}
-	if t := l.gen.plan; t != nil && l.gen.planned && t.Unproven == 0 {
-		p.Tasks = t.Count[pawl.TaskPassed]
+	if t := l.gen.plan; t != nil && l.gen.planned && l.Head != l.Base {
+		p.Tasks = t.Proven()
 	}
 	return p
 }

@@ -74,6 +74,21 @@ func (p *Plan) Pass(task, batch int, proven bool) {
 	p.Set(task, pawl.TaskPassed).Batch = uint16(batch)
 }
 
+// Proven returns how many tasks passed here, or 0 if a command gate did not pass with one of them. Those
+// that the list marks as done show nothing.
+func (p *Plan) Proven() int {
+	if p.Unproven > 0 {
+		return 0
+	}
+	n := 0
+	for _, i := range p.Where(pawl.TaskPassed) {
+		if p.At(i).Loop != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Tried adds attempts at a task, at most 1000 at once.
 func (p *Plan) Tried(task, attempts int) { p.Edit(task).Tries += uint16(min(attempts, 1000)) }
 

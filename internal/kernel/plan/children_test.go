@@ -138,3 +138,25 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// Tasks that a list marks as done show nothing of the work: only what passed in a loop with a green
+// command gate does.
+func TestProven(t *testing.T) {
+	list := entries("a", "b", "c")
+	list[0].Done = true
+	p := planOf(t, "list", list)
+	p.TakeDone()
+	pass := func(i int, green bool) {
+		if _, err := p.Spawn(&pawl.LoopStarted{Entry: i + 1, Task: p.Entries[i].ID}, pawl.LoopRef(i+1)); err != nil {
+			t.Fatal(err)
+		}
+		p.Pass(i, 0, green)
+	}
+	got := []int{p.Proven()}
+	pass(1, true)
+	got = append(got, p.Proven())
+	pass(2, false)
+	if got = append(got, p.Proven()); !slices.Equal(got, []int{0, 1, 0}) {
+		t.Errorf("proven are %v", got)
+	}
+}
