@@ -42,13 +42,17 @@ func (d *draft) recoverHealth(l *Loop) {
 
 // askHealth asks a person what to do about the loop's health.
 func (d *draft) askHealth(l *Loop) {
-	p := l.gen.plan
+	p, k := l.gen.plan, l.gen.LastGood()
 	text := fmt.Sprintf("%s after batch %d: %s. %d of %d tasks have passed.", l.gen.Health, l.gen.batches, l.gen.Evidence, p.Count[pawl.TaskPassed], len(p.Entries))
 	if n := l.gen.Recovered(l.gen.Health); n > 1 {
-		text += fmt.Sprintf(" That is the %s time since the last good checkpoint.", ordinal(n))
+		since := ""
+		if k != nil {
+			since = " since the last good checkpoint"
+		}
+		text += fmt.Sprintf(" That is the %s time%s.", ordinal(n), since)
 	}
 	options := []option{{choiceContinue, "the open tasks are tried again as things stand; nothing is undone, and the monitor judges only what comes now"}}
-	if k := l.gen.LastGood(); k != nil {
+	if k != nil {
 		if undone := p.ApprovedAfter(k.Batch); len(undone) > 0 {
 			options = append(options, option{choiceRollback, fmt.Sprintf("back to checkpoint %d (%s), the last good one: undoes what was approved since, %s; they are open again", k.N, k.Label, l.names(undone))})
 		}
