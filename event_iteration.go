@@ -129,7 +129,7 @@ type Escalated struct {
 	To        int    `json:"to"`
 	Reason    string `json:"reason"`
 	Iteration int    `json:"iteration"` // the first that runs on the new tier
-	// Stuck reports that stuck detection caused it, which starts its window anew.
+	// Stuck reports that stuck detection caused it.
 	Stuck bool `json:"stuck,omitempty"`
 }
 

@@ -187,7 +187,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("limits", "What a run may use. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is retried.").Map(v.retryFields)
-	m.Key("halt_on", "What ends a run at once. A repository may not remove `budget_exceeded`.").Words(&v.haltOn, haltConditions...)
+	m.Key("halt_on", "What ends a run at once. A repository may not remove `budget_exceeded`. Without `max_iterations_reached` the limit of the recipe is none; one that is set holds.").Words(&v.haltOn, haltConditions...)
 	m.Key("timeouts_ms", "Time limits for the recipe's steps and gates, by name.").Times(&v.timeouts, time.Millisecond, 24*hour)
 	m.Key("stuck_detection", "Whether similar failures raise the tier early.").Bool(&v.stuck)
 	m.Key("cost_tracking", "Whether reports show money. Limits hold in any case.").Bool(&v.cost)

@@ -498,11 +498,8 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		return s.endIteration(l, b)
 	case *pawl.Escalated:
 		l.Tier, l.tierWhy = b.To, b.Reason
-		if b.To > b.From { // else the ladder goes on where it was
-			l.ladder.Failures = 0
-		}
-		if b.Stuck {
-			l.ladder.StuckFrom = b.Iteration - 1
+		if b.To > b.From { // else the ladder goes on where it was, in logs of earlier versions
+			l.ladder.Failures, l.ladder.StuckFrom = 0, b.Iteration-1
 		}
 		l.gen.RecoveredBy(pawl.RecoverEscalate)
 	case *pawl.CouncilCalled:

@@ -85,7 +85,7 @@ func (s *State) childLimit(l *Loop) int {
 	if l.Kind.Children.IsEager() {
 		return 0
 	}
-	if l.Parent == 0 && s.Limits.Iterations > 0 && s.haltsOn(pawl.HaltIterations) {
+	if l.Parent == 0 && s.Limits.Iterations > 0 {
 		return s.Limits.Iterations
 	}
 	return l.Kind.Children.Limit
@@ -200,6 +200,7 @@ const maxPart = 500
 
 // startChild records that the loop of a task was started.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
+	last := s.Loop(p.gen.plan.LoopOf(b.Entry - 1))
 	entry, err := p.gen.plan.Spawn(b, l.Ref)
 	if err != nil {
 		return err
@@ -215,7 +216,16 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 			l.Tier = min(l.task.Tier, ladder.Top)
 		}
 	}
+	if last != nil && last.slot.version < b.Version && last.failed() {
+		l.Tier = max(l.Tier, last.Tier)
+		l.slot.tried = last.slot.tried + last.Iteration - last.ladder.Freed
+	}
 	return nil
+}
+
+// failed reports whether the loop has ended because its attempts did not pass.
+func (l *Loop) failed() bool {
+	return l.Phase == PhaseDone && !l.Outcome.Succeeded() && l.Outcome != pawl.OutcomeCancelled
 }
 
 // errors returns why the loop's last attempt was not taken: what its steps and its gates said, or, if
@@ -239,9 +249,15 @@ func endsWithoutLoop(s pawl.TaskStatus) bool {
 	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
 }
 
+// endedByPerson reports whether a loop that has just ended was ended by a person, and not by a loop
+// above it. One that waits for its turn is ended from above without a signal.
+func (l *Loop) endedByPerson(b *pawl.LoopEnded) bool {
+	return b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 && (l.exit.ending != nil || l.Phase != PhasePending)
+}
+
 // endChild records how a task's loop ended. A loop that the run's end stopped continues when the
 // run does, so its task stays as it is.
-func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
+func (s *State) endChild(l *Loop, b *pawl.LoopEnded, byPerson bool) {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil {
 		return
@@ -251,7 +267,6 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	if !tasks.Holds(i, l.slot.version, l.Ref) || endsWithoutLoop(tasks.At(i).Status) || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
-	cancelled := b.Outcome == pawl.OutcomeCancelled
 	switch {
 	case s.stopReason(l) != "":
 		tasks.Set(i, pawl.TaskPending)
@@ -264,7 +279,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		p.goals.Land(&l.goals)
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
-		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
+		tasks.Fail(i, b.Outcome == pawl.OutcomeCancelled, byPerson || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
 		tasks.NoteErrors(i, l.errors(b.Reason))
 	}
 	tasks.Tried(i, l.Iteration)

@@ -89,7 +89,7 @@ func (l *Loop) clarified(choice string) {
 	}
 	n := l.questionRounds(u.step) + 1
 	l.iter.questionRoundsByStep = slices.DeleteFunc(slices.Clone(l.iter.questionRoundsByStep), func(r route) bool { return r.step == u.step })
-	l.iter.questionRoundsByStep = append(l.iter.questionRoundsByStep, route{u.step, n})
+	l.iter.questionRoundsByStep = append(l.iter.questionRoundsByStep, route{step: u.step, n: n})
 	if u.step < l.flow.Main {
 		l.iter.Try = 1
 	}

@@ -25,9 +25,7 @@ func (l *Loop) callCouncil(b *pawl.CouncilCalled) error {
 	if b.Resume == l.Tier {
 		l.ladder.Resume.Failures = l.ladder.Failures
 	}
-	if b.Stuck {
-		l.ladder.StuckFrom = l.Iteration
-	}
+	l.ladder.StuckFrom = l.Iteration
 	return nil
 }
 
@@ -49,7 +47,8 @@ func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
 }
 
 // confer runs a council's sessions, those of all members at the same time, and counts
-// the ballots. The attempt after the council runs on the top tier.
+// the ballots. The attempt after the council runs on the top tier, or on the tier where the ladder
+// goes on after it, because the tier of a loop never falls.
 func (d *draft) confer(l *Loop) {
 	c := l.ladder.Council
 	for _, x := range slices.Clone(l.sessions) {
@@ -68,9 +67,9 @@ func (d *draft) confer(l *Loop) {
 	resume := l.ladder.Resume.Tier
 	d.emit(l.Ref, decided)
 	switch {
-	case decided.Winner == "" && resume > l.Tier:
+	case resume > l.Tier:
 		d.escalate(l, resume, ladder.ResumesLadder, false)
-	case decided.Winner != "" && l.Tier < l.top():
+	case resume == 0 && decided.Winner != "" && l.Tier < l.top():
 		d.escalate(l, l.top(), "the attempt after a council runs on the top tier", false)
 	}
 }

@@ -263,7 +263,7 @@ func TestFailuresThatAreVoid(t *testing.T) {
 		s, l := groupOf(t, pawl.Children{Kind: "task", Group: 1, OnFailure: row.on}, pawl.TaskEntry{ID: "a", Critical: row.critical})
 		k := childOf(t, s, 0)
 		k.Iteration = 3
-		s.endChild(k, &pawl.LoopEnded{Outcome: pawl.OutcomeFailed})
+		s.endChild(k, &pawl.LoopEnded{Outcome: pawl.OutcomeFailed}, false)
 		if task := l.gen.plan.At(0); task.Status != pawl.TaskFailed || task.Void != row.want || task.Tries != 3 || len(l.gen.plan.Kids) != 0 {
 			t.Errorf("%q, critical is %t: %+v", row.on, row.critical, task)
 		}

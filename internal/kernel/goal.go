@@ -297,8 +297,8 @@ func (s *State) proof(l *Loop) pawl.Proof {
 			p.HeldOut = l.base[i].known && l.base[i].red
 		}
 	}
-	if t := l.gen.plan; t != nil && l.gen.planned && t.Unproven == 0 {
-		p.Tasks, p.Unbroken = t.Shown, t.Unbroken
+	if t := l.gen.plan; t != nil && l.gen.planned && l.Head != l.Base {
+		p.Tasks, p.Unbroken = t.Proven()
 	}
 	return p
 }

@@ -42,14 +42,17 @@ func (d *draft) recoverHealth(l *Loop) {
 
 // askHealth asks a person what to do about the loop's health.
 func (d *draft) askHealth(l *Loop) {
-	p := l.gen.plan
+	p, k := l.gen.plan, l.gen.LastGood()
 	text := fmt.Sprintf("%s after batch %d", l.gen.Health, l.gen.batches)
 	if n := l.gen.Recovered(l.gen.Health); n > 1 {
-		text += fmt.Sprintf(", for the %s time since the last good checkpoint", ordinal(n))
+		text += fmt.Sprintf(", for the %s time", ordinal(n))
+		if k != nil {
+			text += " since the last good checkpoint"
+		}
 	}
 	text += fmt.Sprintf(": %s. Tasks passed: %d of %d.", l.gen.Evidence, p.Count[pawl.TaskPassed], len(p.Entries))
 	options := []option{{choiceContinue, "unfinished tasks are tried again " + withWords + "; nothing is undone, and progress is judged from here on"}}
-	if k := l.gen.LastGood(); k != nil {
+	if k != nil {
 		if undone := p.ApprovedAfter(k.Batch); len(undone) > 0 {
 			options = append(options, option{choiceRollback, fmt.Sprintf("the branch goes back to checkpoint %d (%s); %s lose their approval and are open again", k.N, k.After(), l.names(undone))})
 		}

@@ -140,7 +140,7 @@ type Iteration struct {
 	unclear              *unclear           // the step with open questions; nil = there is none
 	questionRoundsByStep []route            // rounds of questions by step, over all attempts
 	blocked              *blocker           // what blocks its task; nil = nothing
-	routes               []route            // how often it was sent back, by step
+	routes               []route            // how often it was sent back
 	objections           []*pawl.GateJudged // the verdicts that sent it back last
 	judged               sentBack           // what command gates said of the candidate that was sent back last
 	salvaged             pawl.Hash          // the diff of what a lost turn of a coding agent had written; zero = none was lost
@@ -158,6 +158,7 @@ type sentBack struct {
 type slot struct {
 	entry   int   // the position of its task, from 0
 	version int   // the version of the plan that it was started under
+	tried   int   // attempts at which its task failed under earlier versions, which count against its limit
 	number  int   // how many children the parent had started by then, itself included
 	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not wait
 	busy    bool  // it is counted among the loops at work

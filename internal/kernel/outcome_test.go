@@ -11,9 +11,9 @@ import (
 )
 
 // A loop whose tasks have all passed is complete. If it has no gates of its own, its tasks'
-// gates prove it, and a task that no command gate proved leaves it unverified. A task that did
-// not pass decides the outcome. Until an iteration has its plan, the plan of the one before
-// does not count. P-82, F-63
+// gates prove it, and a task that no command gate proved leaves it unverified, as do tasks that the list
+// said were done and tasks that changed nothing. A task that did not pass decides the outcome. Until an
+// iteration has its plan, the plan of the one before does not count. P-82, F-63
 func TestAllTasksPassed(t *testing.T) {
 	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Kept: 3}
 	for _, row := range []struct {
@@ -23,14 +23,17 @@ func TestAllTasksPassed(t *testing.T) {
 		planned  bool
 		own      []*pawl.GateJudged
 		want     string
+		change   func(*Loop)
 	}{
-		{"all passed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete complete"},
-		{"all passed, one without proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, nil, "complete unverified"},
-		{"all passed, one without proof, but own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete"},
-		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete"},
-		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked"},
-		{"the plan of an earlier attempt", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete"},
-		{"the plan of an earlier attempt, and no proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified"},
+		{"all passed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete complete", nil},
+		{"all passed, one without proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, nil, "complete unverified", nil},
+		{"all passed, one without proof, but own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete", nil},
+		{"all were done before", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete unverified", func(l *Loop) { l.gen.plan.Edit(0).Loop = 0; l.gen.plan.Edit(1).Loop = 0 }},
+		{"all passed, and nothing has changed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete unverified", func(l *Loop) { l.Head = l.Base }},
+		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete", nil},
+		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked", nil},
+		{"the plan of an earlier attempt", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete", nil},
+		{"the plan of an earlier attempt, and no proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified", nil},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			r := treeLoop()
@@ -43,10 +46,17 @@ func TestAllTasksPassed(t *testing.T) {
 			l := newLoop(1, &r.Kinds[0])
 			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Committed: &pawl.Committed{}, Results: row.own}
 			l.flow = flow.Of(l.Kind)
+			l.Head = "c2"
 			for i, status := range row.statuses {
-				l.gen.plan.Set(i, status)
+				l.gen.plan.Set(i, status).Loop = pawl.LoopRef(i + 2)
 			}
-			l.gen.plan.Unproven, l.gen.plan.Shown = row.unproven, l.gen.plan.Count[pawl.TaskPassed]-row.unproven
+			l.gen.plan.Unproven = row.unproven
+			for _, i := range l.gen.plan.Where(pawl.TaskPassed) {
+				l.gen.plan.Edit(i).Shown = true
+			}
+			if row.change != nil {
+				row.change(l)
+			}
 			if got := spell(s.ruling(l, s.withProof(l, l.withChildren(l.judgement())), &pawl.IterationEnded{N: 1})); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}

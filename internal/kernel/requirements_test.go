@@ -325,14 +325,14 @@ func TestObjectionsDifferByTheirWords(t *testing.T) {
 }
 
 // A council that the user asks for comes early, once, and costs the ladder nothing: if the attempt after it
-// fails too, the ladder goes on where it was, with a council at its end. F-94
+// fails too, the ladder goes on where it was, with a council at its end. The tier never falls. F-94 C8
 func TestCouncilOnDemand(t *testing.T) {
 	for _, row := range []struct {
 		why, tiers string
 		script     []string
 		councils   []int // where the ladder goes on after each
 	}{
-		{"it advises", "1 3 1 2 2 3 3 3 3", nil, []int{1, 0}},
+		{"it advises", "1 1 1 2 2 3 3 3 3", nil, []int{1, 0}},
 		{"it has no proposal", "1 1 2 2 3 3 3 3", []string{"iteration 1 proposal: error refused"}, []int{1, 0}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
@@ -353,6 +353,19 @@ func TestCouncilOnDemand(t *testing.T) {
 				t.Errorf("attempts on %s, want %s; councils resume at %v, want %v; it ended %s", got, row.tiers, councils, row.councils, w.state.Outcome)
 			}
 		})
+	}
+}
+
+// D-29 D-30 D-51: a limit on iterations that the user set holds though reaching the recipe's is no halt condition.
+func TestIterationsThatTheUserLimits(t *testing.T) {
+	for _, row := range []struct{ set, max, attempts int }{{3, 3, 3}, {0, -1, 8}} {
+		w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) {
+			set.Limits.Iterations, set.HaltOn = row.set, []pawl.HaltCondition{pawl.HaltSecurity}
+		}, "tests: fail TestA")
+		began := all[*pawl.IterationStarted](w)
+		if len(began) != row.attempts || pawl.SayMax(began[0].Max) != row.max {
+			t.Errorf("limit %d: %d attempts were made of %d", row.set, len(began), began[0].Max)
+		}
 	}
 }
 

@@ -120,25 +120,35 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 		Reason: brief.Cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
 }
 
-// route counts how often an iteration has gone back to a step, because of verdicts or of answers to
-// the step's questions.
+// route counts how often an iteration has gone back to a step, because of a gate's verdicts or of
+// answers to the step's questions.
 type route struct {
 	step int
+	by   string // the gate; empty = the command gates, which count as one, or the step's questions
 	n    int
 }
 
-func (l *Loop) routed(step int) int {
+// routed returns how often the candidate's iteration has gone back to a step because of a gate.
+func (l *Loop) routed(step int, gate string) int {
 	for _, r := range l.iter.routes {
-		if r.step == step {
+		if r.step == step && r.by == l.router(gate) {
 			return r.n
 		}
 	}
 	return 0
 }
 
+// router returns under which name the verdicts of a gate are counted in [route].
+func (l *Loop) router(gate string) string {
+	if r := l.result(gate); r != nil && r.Kind != "" {
+		return ""
+	}
+	return gate
+}
+
 // reroute sends the iteration back to a step if a gate of the stage objects and the recipe has a
-// way for its verdict that is not used up. Ways to the same step share one count. It reports
-// whether judging has to stop, also because a person is asked instead.
+// way for its verdict that is not used up. A gate's ways to the same step share one count. It
+// reports whether judging has to stop, also because a person is asked instead.
 func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	r := l.objection(st)
 	if r == nil || l.merge() != nil {
@@ -155,7 +165,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	if way.From != "start" {
 		step = l.flow.Find(way.From)
 	}
-	n := l.routed(step)
+	n := l.routed(step, r.Gate)
 	if n < way.Max {
 		if len(l.open) == 0 {
 			d.emit(l.Ref, &pawl.Rerouted{Gate: r.Gate, Verdict: r.Verdict, Step: step, N: n + 1, Max: way.Max})
@@ -206,15 +216,9 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if l.leadsBack() {
 		l.iter.objections = append(l.iter.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.person.reply.text})
 	}
-	found := false
-	for i := range l.iter.routes {
-		if l.iter.routes[i].step == b.Step {
-			l.iter.routes[i].n, found = b.N, true
-		}
-	}
-	if !found {
-		l.iter.routes = append(l.iter.routes, route{b.Step, b.N})
-	}
+	by := l.router(b.Gate)
+	isOf := func(r route) bool { return r.step == b.Step && r.by == by }
+	l.iter.routes = append(slices.DeleteFunc(l.iter.routes, isOf), route{b.Step, by, b.N})
 	l.Attempt++
 	l.setCandidate(nil)
 	l.Phase, l.sessions, l.iter.rejudges = PhaseSteps, nil, false

@@ -28,7 +28,7 @@ import (
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
 // RULE; any of them with was=green, broke=TEST+TEST, mended=TEST+TEST, took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
-// For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
+// For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, patch NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
 // For evidence: [runs ON:GATE…] [remark=TEXT] [finds KIND:PATH[#TEST+TEST]…]; the gates that run for it are the
 // subjects expected GATE and reverted GATE.
@@ -335,6 +335,8 @@ func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 			b.Files, b.FileSet = len(r.what)-i-1, brief.Fingerprint(strings.Join(r.what[i+1:], " "))
 		case "tree":
 			b.Tree = pawl.TreeHash(r.what[i+1])
+		case "patch":
+			b.PatchID = r.what[i+1]
 		case "kept":
 			b.Kept = 1
 		case "lacks":

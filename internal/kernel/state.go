@@ -194,11 +194,12 @@ func (s *State) alive(at time.Time) time.Duration {
 func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Settings.HaltOn, c) }
 
 // maxIterations returns the limit on the loop's iterations, which those that do not count have
-// raised; 0 = no limit.
+// raised; 0 = no limit. The recipe's limit on the root's holds as long as it is a halt condition, and
+// one that the user sets in any case.
 func (s *State) maxIterations(l *Loop) int {
 	m := l.Kind.Iterations
 	switch {
-	case l.Parent == 0 && !s.haltsOn(pawl.HaltIterations):
+	case l.Parent == 0 && s.Limits.Iterations == 0 && !s.haltsOn(pawl.HaltIterations):
 		return 0
 	case l.Parent == 0 && s.Limits.Iterations > 0 && (l.Kind.Children == nil || l.Kind.Children.RestartsParent()):
 		m = s.Limits.Iterations
@@ -206,7 +207,7 @@ func (s *State) maxIterations(l *Loop) int {
 		m = min(l.task.Retries, maxAttempts)
 	}
 	if m > 0 {
-		m += l.ladder.Freed
+		m = max(1, m-l.slot.tried) + l.ladder.Freed
 	}
 	return m
 }

@@ -276,7 +276,7 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	strictyaml.List(m.Key("before_batch", "Steps before each group is worked on, in the parent."), "step", &c.BeforeBatch, readStep)
 	strictyaml.List(m.Key("after_batch", "Steps after each group, in the parent."), "step", &c.AfterBatch, readStep)
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
-	m.Key("checkpoint", "Whether each group leaves a checkpoint, a state that the run can go back to.").Bool(&c.Checkpoint)
+	m.Key("checkpoint", "Whether each group of which something was approved leaves a checkpoint, a state that the run can go back to.").Bool(&c.Checkpoint)
 	readMonitor(m.Key("monitor", "What each health of the groups except PROGRESSING leads to. By default there is no monitor."), &c.Monitor, health, recoveries, func(m *strictyaml.Map) {
 		m.Key("rules", "`seed`: a pass rate that falls twice in a row is REGRESSING, whatever else improves. By default it is not if the branch gains tests or what was sent back comes nearer.").Word((*string)(&c.MonitorRules), monitorRules...)
 	})

@@ -369,13 +369,19 @@ func TestExplainCoherence(t *testing.T) {
 	}
 }
 
-// What Loom does otherwise than its document stands in its outline: who the reminder is from, and what votes
-// that are not all alike lead to. F-131 L-53
-func TestLoomDeclaresDeviations(t *testing.T) {
-	outline := recipe.Explain(MustLoad(t, "loom"))
-	for _, want := range []string{"message of the user, not of the system", "Two of three votes do not pass a task by themselves"} {
-		if !strings.Contains(outline, want) {
-			t.Errorf("the outline does not say %q:\n%s", want, outline)
+// What a recipe does otherwise than its document stands in its outline. F-131
+func TestDeviationsAreDeclared(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"loom": {"message of the user, not of the system", "Two of three votes do not pass a task by themselves", // L-53
+			"keeps the tier that it had reached"}, // L-B12
+		"coherence": {"undoes only what went wrong", "recorded after the review of a batch", "leaves no checkpoint", "shown as BLOCKED"}, // V-50 V-37 V-49 V-B10
+		"pandora":   {"as long as a command gate is red", "tried once more"},                                                             // P-74
+	} {
+		outline := recipe.Explain(MustLoad(t, name))
+		for _, want := range wants {
+			if !strings.Contains(outline, want) {
+				t.Errorf("the outline of %s does not say %q:\n%s", name, want, outline)
+			}
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *starting) earlier(ctx context.Context) (*earlier, error) {
 	}
 	if f != nil {
 		old.goal = cmp.Or(f.Goal, old.goal)
-		if len(f.Criteria) > 0 {
+		if len(f.Criteria) > 0 && !isDefault(f.Criteria) {
 			old.criteria = f.Criteria
 		}
 		if len(f.Tasks) > 0 {
@@ -161,9 +161,8 @@ func (s *starting) earlier(ctx context.Context) (*earlier, error) {
 }
 
 // isDefault reports whether criteria are the one that a run has whose user gave none.
-func isDefault(criteria []byte) bool {
-	var all []pawl.Criterion
-	return json.Unmarshal(criteria, &all) == nil && len(all) == 1 && strings.HasPrefix(all[0].Text, pawl.GoalIsMet)
+func isDefault(criteria []pawl.Criterion) bool {
+	return len(criteria) == 1 && strings.HasPrefix(criteria[0].Text, pawl.GoalIsMet)
 }
 
 // lastRun reads what a run was about from its events. What of a damaged run cannot be read is
@@ -181,8 +180,11 @@ func (s *starting) lastRun(ctx context.Context, run pawl.RunID) (*earlier, error
 	if goal, err := blobs(r.Start.Goal); err == nil {
 		out.goal = string(goal)
 	}
-	if data, err := blobs(r.Start.Criteria); err == nil && !isDefault(data) {
-		_ = json.Unmarshal(data, &out.criteria) // one that cannot be read has none
+	if data, err := blobs(r.Start.Criteria); err == nil {
+		var criteria []pawl.Criterion
+		if json.Unmarshal(data, &criteria) == nil && !isDefault(criteria) { // one that cannot be read has none
+			out.criteria = criteria
+		}
 	}
 	if p := r.Plan(); p != nil {
 		for _, t := range p.Tasks {

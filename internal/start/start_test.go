@@ -279,6 +279,11 @@ func TestContinues(t *testing.T) {
 	if err := json.Unmarshal(spec.Tasks, &list); err != nil || spec.Goal != "Users sign in" || spec.Criteria[0].ID != "R-1" || len(list) != 2 || !list[0].Done || !slices.Contains(spec.Notes, "one file cannot be read") {
 		t.Errorf("%v: it would start %+v", err, spec)
 	}
+	w.folders = []Folder{{Task: "007-log-in", Goal: "Users sign in", Criteria: []pawl.Criterion{{ID: "AC-001", Text: pawl.GoalIsMet + "Users sign in"}}}}
+	w.runs = nil
+	if spec := w.must(pawl.StartRequest{Task: "007-log-in", Recipe: "coherence"}); len(spec.Criteria) != 0 { // V-19: it had none, and needs nobody who judges them
+		t.Errorf("it would start with the criteria %+v", spec.Criteria)
+	}
 	w.folders = append(w.folders, Folder{Task: "009-empty"})
 	w.refused(pawl.StartRequest{Task: "009-empty"}, pawl.CodeState, "task", "does not say what it is about")
 }

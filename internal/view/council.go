@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"pawl"
 	"pawl/internal/plain"
@@ -49,7 +50,7 @@ func (c *Council) told(blobs Blobs) []string {
 	case d.Winner == "":
 		return []string{"nobody made a proposal"}
 	}
-	lines := []string{fmt.Sprintf("proposal %s by %s won, %d%% sure of its diagnosis (%s)", c.Decided.Winner, c.Decided.Lens, c.Decided.Confidence, c.Decided.Rounds)}
+	lines := []string{fmt.Sprintf("proposal %s by %s won, %d%% sure of its diagnosis (%s)", c.Decided.Winner, c.Decided.Lens, c.Decided.Confidence, ballots(c.Decided.Rounds))}
 	var advice struct {
 		Diagnosis string `json:"diagnosis"`
 		Location  string `json:"fix_location"`
@@ -64,6 +65,17 @@ func (c *Council) told(blobs Blobs) []string {
 		}
 	}
 	return lines
+}
+
+// ballots returns the rounds of a council's vote, or why there were none.
+func ballots(rounds string) string {
+	switch {
+	case strings.ContainsAny(rounds, "123456789"):
+		return rounds
+	case strings.Contains(rounds, " "):
+		return "nobody cast a valid ballot, so the surest wins"
+	}
+	return "the only one"
 }
 
 // reportCouncils names the councils of a loop and what they advised.
@@ -89,7 +101,7 @@ func (t teller) tellCouncil() string {
 		if b.Winner == "" {
 			return "Council: nobody made a proposal"
 		}
-		return fmt.Sprintf("Council: proposal %s by %s wins, %d%% sure of its diagnosis (%s)", b.Winner, b.Lens, b.Confidence, b.Rounds)
+		return fmt.Sprintf("Council: proposal %s by %s wins, %d%% sure of its diagnosis (%s)", b.Winner, b.Lens, b.Confidence, ballots(b.Rounds))
 	}
 	return ""
 }

@@ -218,6 +218,8 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 		return fmt.Sprintf("%s dropped%s · %s · %s", capital(t.l.Kind), because(cmp.Or(x.Reason, b.Reason)), t.r.spending(t.l.Spent), done)
 	case x.Status == pawl.TaskPassed:
 		return fmt.Sprintf("%s PASSED · %s · %s", capital(t.l.Kind), t.r.spending(t.l.Spent), done)
+	case b.Outcome == pawl.OutcomeCancelled && len(t.l.Iterations) == 0:
+		return fmt.Sprintf("%s never started%s · %s", capital(t.l.Kind), because(b.Reason), done)
 	}
 	return fmt.Sprintf("%s FAILED (%s)%s · %s · %s", capital(t.l.Kind), b.Outcome, because(b.Reason), t.r.spending(t.l.Spent), done)
 }

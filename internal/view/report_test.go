@@ -75,3 +75,17 @@ func TestDroppedMember(t *testing.T) {
 		t.Errorf("the log says %q, the list %+v", line, Tasks(r, s.now).Tasks[1])
 	}
 }
+
+// What stands for the count of a council's votes says who voted. A tally of zeros says nothing.
+func TestBallots(t *testing.T) {
+	for rounds, want := range map[string]string{
+		"A2 B1 C2 | A3 C2":    "A2 B1 C2 | A3 C2",
+		"A0 B0 | A0":          "nobody cast a valid ballot, so the surest wins",
+		"A0 B0 C0 D0 E0 | A0": "nobody cast a valid ballot, so the surest wins",
+		"A0":                  "the only one",
+	} {
+		if got := ballots(rounds); got != want {
+			t.Errorf("%s: %q", rounds, got)
+		}
+	}
+}

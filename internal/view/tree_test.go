@@ -68,6 +68,16 @@ func TestNewVersion(t *testing.T) { // L-33 L-69
 	}
 }
 
+// A task whose loop was ended before its first iteration has not failed.
+func TestNeverStarted(t *testing.T) {
+	s := cascade(t)
+	s.add(5, &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the phase table failed"})
+	last := s.events[len(s.events)-1]
+	if got, want := Line(last, fold(s.events), s.read), "[auth/form] Phase never started: the phase table failed · 0 of 2 passed"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // What a loop below was charged is its parent's too, once.
 func TestCostsOfATree(t *testing.T) { // L-B17
 	r := fold(loomReplanned(t).events)

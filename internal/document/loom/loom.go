@@ -161,7 +161,7 @@ func approvalMode(r *view.Run, l *view.Loop) string {
 func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subtask {
 	spec := x.Spec(blobs)
 	s := Subtask{ID: plain.Line(x.ID, 0), Description: plain.Text(spec.Description), Status: x.Status.String(), DependsOn: append([]string{}, spec.DependsOn...),
-		ModelTier: max(1, x.Tier()), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: max(0, x.Attempts()-1),
+		ModelTier: max(1, x.Tier()), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: retries(x),
 		MaxRetries: maxRetries(r, root, x), Cause: plain.Line(x.Cause, 0)}
 	if s.Description == "" {
 		s.Description = cmp.Or(spec.Title, plain.Line(x.Title, 0))
@@ -176,6 +176,15 @@ func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subta
 		s.Result = result(r, x, blobs)
 	}
 	return s
+}
+
+// retries is how often a failed attempt at a task was made again. The first attempt of a new plan is none.
+func retries(x *view.Task) int {
+	n := 0
+	for _, l := range x.Loops {
+		n += max(0, len(l.Iterations)-1)
+	}
+	return n
 }
 
 // maxRetries is how often a failed attempt at a task may be made again.

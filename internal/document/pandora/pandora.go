@@ -568,7 +568,7 @@ func TasksFile(r *view.Run, blobs view.Blobs) (TaskFile, error) {
 	if k := r.Recipe.Kind(root.Kind); k != nil && k.Children != nil && k.Children.Limit > 0 {
 		f.Limit = k.Children.Limit
 	}
-	if r.Limits.Iterations > 0 && slices.Contains(r.Settings.HaltOn, pawl.HaltIterations) {
+	if r.Limits.Iterations > 0 {
 		f.Limit = r.Limits.Iterations
 	}
 	for _, x := range p.Tasks {

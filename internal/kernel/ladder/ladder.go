@@ -127,8 +127,8 @@ type Case struct {
 //     a conflict with what was merged in the meantime: again, twice in a row;
 //     a person wants another iteration: again; the list of tasks is refused: what that leads to;
 //  3. the last allowed iteration has failed: incomplete;
-//  4. the last attempt after a council has failed: the ladder goes on where it was if the user asked
-//     for the council, else it is used up;
+//  4. the last attempt after a council has failed: the ladder goes on where it was, on no lower tier,
+//     if the user asked for the council, else it is used up;
 //  5. the user wants a council: now, once, unless what follows is one anyway;
 //  6. a halt that is not in force, or the same security finding twice: the top tier;
 //  7. stuck: the next tier, or at the top a council;
@@ -155,7 +155,7 @@ func (lad *State) Rule(c *Case) Ruling {
 		}
 		return r
 	case lad.Afterward == 0 && lad.Resume.Tier > 0:
-		return Ruling{Decision: pawl.DecideIterate, Reason: ResumesLadder, Tier: lad.Resume.Tier}
+		return Ruling{Decision: pawl.DecideIterate, Reason: ResumesLadder, Tier: max(lad.Resume.Tier, c.Tier)}
 	case lad.Afterward == 0:
 		return UsedUp(c.Ladder, "the attempt after the council failed too: "+FirstError(c.Ended))
 	}

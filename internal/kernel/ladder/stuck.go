@@ -7,7 +7,7 @@ import (
 // stuck returns why the loop is stuck with the attempt that has just ended, or "". It is stuck if
 // the last attempts, as many as the ladder's window, all failed and modified the same files, had
 // the same failing tests or the same error. Empty sets are never the same. Attempts before the
-// last escalation or council that stuck detection caused do not count.
+// last escalation or council do not count.
 func (lad *State) stuck(c *Case) string {
 	window, b := c.Ladder.Stuck, c.Ended
 	if window <= 0 || !c.DetectsStuck {

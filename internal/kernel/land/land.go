@@ -5,6 +5,7 @@
 package land
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -428,6 +429,7 @@ func (m *Member) Note(results []*pawl.GateJudged, c *pawl.Committed, objected ui
 		f.Passing, f.Failed = -1, 0
 	}
 	if c != nil {
-		f.Tree, f.Hunks = brief.Fingerprint(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
+		// What siblings merged in the meantime is in the tree too, and not in the change.
+		f.Tree, f.Hunks = brief.Fingerprint(cmp.Or(c.PatchID, string(c.Tree))), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
 	}
 }

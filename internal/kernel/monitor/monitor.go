@@ -33,7 +33,7 @@ type Task struct {
 	Failed         int
 	// Passing counts the tests that pass with its work; -1 = not known.
 	Passing int
-	// Tree is a fingerprint of its candidate's tree; 0 = it made none.
+	// Tree is a fingerprint of its candidate's state, apart from what others merged; 0 = it made none.
 	Tree uint64
 	// Hunks holds the changes of its last attempt to the attempt before, as in [Batch].
 	Hunks []uint64

@@ -24,6 +24,14 @@ func (p *Plan) Spawn(b *pawl.LoopStarted, loop pawl.LoopRef) (*pawl.TaskEntry, e
 	return &p.Entries[i], nil
 }
 
+// LoopOf returns the last loop of a task; 0 = there is none. It is 0 for a nil plan.
+func (p *Plan) LoopOf(task int) pawl.LoopRef {
+	if p == nil || task < 0 || task >= len(p.Entries) {
+		return 0
+	}
+	return p.At(task).Loop
+}
+
 // Leave records that a child has ended.
 func (p *Plan) Leave(loop pawl.LoopRef) {
 	p.Kids = slices.DeleteFunc(slices.Clone(p.Kids), func(r pawl.LoopRef) bool { return r == loop })
@@ -60,15 +68,29 @@ func (p *Plan) Fail(task int, excused, byPerson, void bool) {
 func (p *Plan) Pass(task, batch int, proven, shown bool) {
 	p.Since++
 	p.forgetErrors(task)
-	switch {
-	case !proven:
+	if !proven {
 		p.Unproven++
-	case shown:
-		p.Shown++
-	default:
-		p.Unbroken++
 	}
-	p.Set(task, pawl.TaskPassed).Batch = uint16(batch)
+	t := p.Set(task, pawl.TaskPassed)
+	t.Batch, t.Shown = uint16(batch), shown
+}
+
+// Proven returns how many tasks passed here with proof of more than that nothing broke, and how many with proof
+// of that alone; none if one of them passed without any. Those that the list marks as done show nothing.
+func (p *Plan) Proven() (shown, unbroken int) {
+	if p.Unproven > 0 {
+		return 0, 0
+	}
+	for _, i := range p.Where(pawl.TaskPassed) {
+		switch t := p.At(i); {
+		case t.Loop == 0:
+		case t.Shown:
+			shown++
+		default:
+			unbroken++
+		}
+	}
+	return shown, unbroken
 }
 
 // Tried adds attempts at a task, at most 1000 at once.

@@ -138,3 +138,29 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// Tasks that a list marks as done show nothing of the work: only what passed in a loop does.
+func TestProven(t *testing.T) {
+	list := entries("a", "b", "c", "d")
+	list[0].Done = true
+	p := planOf(t, "list", list)
+	p.TakeDone()
+	var got []int
+	look := func() {
+		shown, unbroken := p.Proven()
+		got = append(got, shown, unbroken)
+	}
+	pass := func(i int, proven, shown bool) {
+		if _, err := p.Spawn(&pawl.LoopStarted{Entry: i + 1, Task: p.Entries[i].ID}, pawl.LoopRef(i+1)); err != nil {
+			t.Fatal(err)
+		}
+		p.Pass(i, 0, proven, shown)
+		look()
+	}
+	look()
+	pass(1, true, true)
+	pass(2, true, false)
+	if pass(3, false, false); !slices.Equal(got, []int{0, 0, 1, 0, 1, 1, 0, 0}) {
+		t.Errorf("proven are %v", got)
+	}
+}

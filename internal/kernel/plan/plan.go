@@ -37,8 +37,6 @@ type Plan struct {
 	Settled  bool             // it is not made anew any more, unless the user asks for it
 	Granted  int              // versions above the limit that persons have allowed
 	Unproven int              // tasks that passed without proof
-	Shown    int              // tasks that passed with proof of more than that nothing broke
-	Unbroken int              // tasks that passed with proof only that nothing broke
 	Errors   []Failure        // why tasks failed for good, the latest, over all versions; at most maxErrors
 	Capped   int              // the limit on children that was reported as reached; 0 = none was
 	Full     bool             // it was reported that a child waits because too many of them work
@@ -52,6 +50,7 @@ type Task struct {
 	Cause  int32        // if it is blocked, the position of the task that cannot pass
 	Tries  uint16       // attempts, over all versions
 	Batch  uint16       // the batch in which it passed or was dropped; 0 = none, or there are no batches
+	Shown  bool         // it passed, and more shows its work than that nothing broke
 	Void   bool         // it failed, and those that depend on it are worked on all the same
 	Again  bool         // it runs once more, or has, because its loop failed for another reason than its work
 }
@@ -239,7 +238,7 @@ func (p *Plan) States() string {
 // children and what was counted over all versions are kept too.
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
-	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven, n.Shown, n.Unbroken = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven, p.Shown, p.Unbroken
+	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven
 	n.Errors = p.Errors
 	old := make(map[string]int, len(p.Entries)) // looked up, never ranged over
 	for i := range p.Entries {

@@ -11,9 +11,9 @@ import (
 
 // CallsForAnother returns what calls for a new plan, or "": the user; a task that failed for good, with
 // the reason that reasonOf returns for its loop; or, if tasks are pending and mayWait is true, a discovery
-// or every tasks that have passed since the plan was made. An every of 0 means never.
+// or that another every tasks have passed, counted over all versions. An every of 0 means never.
 func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf func(pawl.LoopRef) string) (cause pawl.ReplanCause, reason string) {
-	waiting := p.Count[pawl.TaskPending] > 0 && mayWait
+	waiting, passed := p.Count[pawl.TaskPending] > 0 && mayWait, p.Count[pawl.TaskPassed]
 	switch {
 	case p.Asked:
 		return pawl.ReplanUser, cmp.Or(p.Why, "the user asked for it")
@@ -24,8 +24,8 @@ func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf
 		return pawl.ReplanFailure, strings.TrimSuffix(fmt.Sprintf("task %s failed (%s)", p.Entries[i].ID, strings.TrimRight(reasonOf(p.At(i).Loop), ". ")), " ()")
 	case p.Found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
 		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.Found)
-	case every > 0 && p.Since >= every && waiting:
-		return pawl.ReplanSchedule, fmt.Sprintf("%d tasks passed since the plan was made", p.Since)
+	case every > 0 && waiting && passed/every > max(0, passed-p.Since)/every:
+		return pawl.ReplanSchedule, fmt.Sprintf("%d of %d tasks have passed", passed, len(p.Entries))
 	}
 	return "", ""
 }

@@ -11,7 +11,12 @@ import (
 func TestCallsForAnother(t *testing.T) {
 	failed := func(p *Plan) { p.Fail(1, false, false, false) }
 	found := func(p *Plan) { p.Found = 2 }
-	passed := func(p *Plan) { p.Since = 3 }
+	// One passed under the version before, and one under this one: with that, two have. L-63
+	passed := func(p *Plan) {
+		p.Pass(0, 0, true, true)
+		p.Stay()
+		p.Pass(2, 0, true, true)
+	}
 	for _, row := range []struct {
 		name    string
 		changes []func(*Plan)
@@ -22,27 +27,27 @@ func TestCallsForAnother(t *testing.T) {
 		reason  string
 	}{
 		{"nothing", nil, "failure", 3, true, "", ""},
-		{"the user", []func(*Plan){failed, found, passed, func(p *Plan) { p.AskFor("I want it") }}, "failure", 3, true, pawl.ReplanUser, "I want it"},
+		{"the user", []func(*Plan){failed, found, passed, func(p *Plan) { p.AskFor("I want it") }}, "failure", 2, true, pawl.ReplanUser, "I want it"},
 		{"the user, without a word", []func(*Plan){func(p *Plan) { p.AskFor("") }}, "", 0, false, pawl.ReplanUser, "the user asked for it"},
 		{"the user, of a settled plan", []func(*Plan){(*Plan).Settle, func(p *Plan) { p.AskFor("I want it") }}, "", 0, false, pawl.ReplanUser, "I want it"},
-		{"a failure", []func(*Plan){failed, found, passed}, "failure", 3, false, pawl.ReplanFailure, "task b failed (loop 8)"},
+		{"a failure", []func(*Plan){found, passed, failed}, "failure", 2, false, pawl.ReplanFailure, "task b failed (loop 8)"},
 		{"a failure behind one that is excused", []func(*Plan){func(p *Plan) { p.Fail(0, true, true, false) }, failed}, "failure", 0, false, pawl.ReplanFailure, "task b failed (loop 8)"},
 		{"a failure that is excused", []func(*Plan){func(p *Plan) { p.Fail(1, true, true, false) }}, "failure", 0, false, "", ""},
 		{"a failure that calls for nothing", []func(*Plan){failed}, "discovery", 0, true, "", ""},
 		{"a failure of a settled plan", []func(*Plan){failed, (*Plan).Settle}, "failure", 0, true, "", ""},
 		{"a critical failure", []func(*Plan){failed, func(p *Plan) { p.Fail(3, false, false, false) }}, "failure", 0, true, pawl.ReplanFailure, "task b failed (loop 8)"},
-		{"a discovery", []func(*Plan){found, passed}, "discovery", 3, true, pawl.ReplanDiscovery, "2 discoveries since the plan was made"},
+		{"a discovery", []func(*Plan){passed, found}, "discovery", 2, true, pawl.ReplanDiscovery, "2 discoveries since the plan was made"},
 		{"a discovery while a person is asked", []func(*Plan){found}, "discovery", 0, false, "", ""},
 		{"a discovery that calls for nothing", []func(*Plan){found}, "failure", 0, true, "", ""},
-		{"as many passed", []func(*Plan){passed}, "", 3, true, pawl.ReplanSchedule, "3 tasks passed since the plan was made"},
-		{"fewer passed", []func(*Plan){passed}, "", 4, true, "", ""},
-		{"passed, while a person is asked", []func(*Plan){passed}, "", 3, false, "", ""},
+		{"as many passed", []func(*Plan){passed}, "", 2, true, pawl.ReplanSchedule, "2 of 4 tasks have passed"},
+		{"as many passed, and none since", []func(*Plan){passed, (*Plan).Stay}, "", 2, true, "", ""}, // L-B08
+		{"fewer passed", []func(*Plan){passed}, "", 3, true, "", ""},
+		{"passed, while a person is asked", []func(*Plan){passed}, "", 2, false, "", ""},
 		{"passed, and never", []func(*Plan){passed}, "", 0, true, "", ""},
 		{"passed, and nothing is pending", []func(*Plan){passed, func(p *Plan) {
-			for i := range p.Entries {
-				p.Set(i, pawl.TaskRunning)
-			}
-		}}, "", 3, true, "", ""},
+			p.Set(1, pawl.TaskRunning)
+			p.Set(3, pawl.TaskRunning)
+		}}, "", 2, true, "", ""},
 	} {
 		list := entries("a", "b", "c", "d")
 		list[3].Critical = true
