@@ -455,11 +455,12 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// D-58: a condition that is not configured does not halt.
+// D-58: a condition that is not configured does not halt, and the recipe's limit on iterations is none.
 func TestHaltConditionsAreConfigured(t *testing.T) {
 	w := play(t, func(r *pawl.Recipe, set *pawl.Settings) {
 		easy(r, set)
-		set.HaltOn, set.Limits = nil, pawl.Limits{Money: 1, Tokens: 1, Time: 1, Iterations: 1}
+		r.Kinds[0].Iterations = 1
+		set.HaltOn, set.Limits = nil, pawl.Limits{Money: 1, Tokens: 1, Time: 1}
 	}, "iteration 1 security: finds critical G101")
 	if n := len(all[*pawl.IterationStarted](w)); n != 2 || w.state.Outcome != pawl.OutcomeComplete {
 		t.Errorf("%d iterations, and the run ended %s", n, w.state.Outcome)
