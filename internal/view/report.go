@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 	var t text
 	t.title("%s - Iteration %s", r.Recipe.Heading(), of(it.N, it.Max))
 	t.line("[Task] %s: %s", r.taskID(), r.Start.Title)
-	t.line("[Model] %s (complexity: %s/14)", r.Recipe.Tier(it.Tier), score(l))
+	t.line("[Model] %s (complexity: %s/14)", r.TierOf(l, it.Tier), score(l))
 	t.line("")
 	agent, state := r.implementation(l, it)
 	t.line("[Implementation]")
@@ -242,7 +243,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	t.line("Task: %s", r.taskID())
 	t.line("Status: %s", state)
 	t.line("Iterations: %d", r.Info().Iteration)
-	t.line("Final Model: %s", r.Recipe.Tier(l.Tier))
+	t.line("Final Model: %s", r.tier(cmp.Or(r.Recipe.Kind(l.Kind).WorkTier(l.Tier), l.Tier)))
 	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
 		t.line("Reason: %s", r.Reason)
 	}
