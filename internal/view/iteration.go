@@ -62,6 +62,9 @@ func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
 	}
 }
 
+// Restarted returns the event of the iteration's last restart, before which nothing counts; 0 = it has none.
+func (it *Iteration) Restarted() pawl.Seq { return it.again }
+
 // last returns the newest iteration, or nil.
 func (l *Loop) last() *Iteration {
 	if len(l.Iterations) == 0 {

@@ -212,14 +212,18 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 		return fmt.Sprintf("%s ended: it no longer counts%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPending:
 		return fmt.Sprintf("%s left off%s", capital(t.l.Kind), because(b.Reason))
+	case b.Outcome == pawl.OutcomeBlocked && len(t.l.Iterations) == 0:
+		return fmt.Sprintf("%s never started%s · %s", capital(t.l.Kind), because(b.Reason), done)
+	case b.Stopped && x.Status == pawl.TaskFailed:
+		return fmt.Sprintf("%s FAILED%s", capital(t.l.Kind), because(x.Reason))
 	case b.Stopped:
 		return fmt.Sprintf("%s stopped with the run%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskDropped: // its group has another one
 		return fmt.Sprintf("%s dropped%s · %s · %s", capital(t.l.Kind), because(cmp.Or(x.Reason, b.Reason)), t.r.spending(t.l.Spent), done)
-	case len(t.l.Iterations) == 0 && !b.Outcome.Succeeded():
-		return fmt.Sprintf("%s never started%s · %s", capital(t.l.Kind), because(b.Reason), done)
 	case x.Status == pawl.TaskPassed:
 		return fmt.Sprintf("%s PASSED · %s · %s", capital(t.l.Kind), t.r.spending(t.l.Spent), done)
+	case b.Outcome == pawl.OutcomeCancelled && len(t.l.Iterations) == 0:
+		return fmt.Sprintf("%s never started%s · %s", capital(t.l.Kind), because(b.Reason), done)
 	}
 	return fmt.Sprintf("%s FAILED (%s)%s · %s · %s", capital(t.l.Kind), b.Outcome, because(b.Reason), t.r.spending(t.l.Spent), done)
 }

@@ -98,12 +98,12 @@ func TestEndsOfChildren(t *testing.T) {
 	if got := Line(s.events[len(s.events)-1], s.fold(), s.read); !strings.Contains(got, " · FAILED · Reason: validation") {
 		t.Errorf("the log says %q", got)
 	}
-	s.add(5, &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the phase table failed"})
+	s.add(5, &pawl.LoopEnded{Outcome: pawl.OutcomeBlocked, Reason: "blocked by table"})
 	r := s.fold()
-	if got := Line(s.events[len(s.events)-1], r, s.read); got != "[auth/form] Phase never started: the phase table failed · 0 of 2 passed" {
+	if got := Line(s.events[len(s.events)-1], r, s.read); got != "[auth/form] Phase never started: blocked by table · 0 of 2 passed" {
 		t.Errorf("the log says %q", got)
 	}
-	if tree := TreeText(r, TreeOptions{Now: s.now}); !strings.Contains(tree, "never started: the phase table failed") {
+	if tree := TreeText(r, TreeOptions{Now: s.now}); !strings.Contains(tree, "never started: blocked by table") {
 		t.Errorf("the tree:\n%s", tree)
 	}
 }

@@ -370,8 +370,8 @@ func TestHostileTexts(t *testing.T) {
 // What patterns the batches show. V-44, V-45, V-B01
 func TestLoopState(t *testing.T) {
 	for name, test := range map[string]struct {
-		approved []int // of two each
-		errors   []uint64
+		approved []int    // of two each
+		errors   []uint64 // of its tests; of 7 and more, what its review objects to
 		health   *pawl.HealthJudged
 		want     []string
 	}{
@@ -379,6 +379,8 @@ func TestLoopState(t *testing.T) {
 			[]string{"**Status**: PROGRESSING", "**Confidence**: HIGH", "Consecutive failures: 0", "Same-error streak: 0", "Trend: improving", "\ncontinue\n"}},
 		"Stalled": {[]int{1, 0, 0}, []uint64{1, 3, 3}, &pawl.HealthJudged{Health: pawl.HealthStalled, Recoveries: []pawl.Recovery{pawl.RecoverGather, pawl.RecoverRevise}},
 			[]string{"**Status**: STALLED", "Consecutive failures: 2", "Same-error streak: 2", "Trend: stable", "\nretry-with-change\n"}},
+		"Refused": {[]int{0, 0, 0}, []uint64{7, 7, 7}, &pawl.HealthJudged{Health: pawl.HealthStalled},
+			[]string{"Consecutive failures: 3", "Same-error streak: 3"}},
 		"Declining": {[]int{2, 1}, []uint64{0, 0}, &pawl.HealthJudged{Health: pawl.HealthRegressing, Recoveries: []pawl.Recovery{pawl.RecoverRollback}},
 			[]string{"**Confidence**: MEDIUM", "Trend: declining", "\nrollback\n"}},
 		"FlipFlop": {[]int{2}, []uint64{0}, &pawl.HealthJudged{Health: pawl.HealthFlipFlop, Recoveries: []pawl.Recovery{pawl.RecoverAsk}},
@@ -390,7 +392,11 @@ func TestLoopState(t *testing.T) {
 			x := tell(t)
 			x.lists(1, specs...)
 			for i, approved := range test.approved {
-				x.say(1, &pawl.BatchStarted{N: i + 1, Tasks: []int{0, 1}}, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: test.errors[i]},
+				red := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: test.errors[i]}
+				if red.Error >= 7 {
+					red.Gate, red.Kind, red.Verdict = "batch-review", "", pawl.VerdictRevise
+				}
+				x.say(1, &pawl.BatchStarted{N: i + 1, Tasks: []int{0, 1}}, red,
 					&pawl.BatchEnded{N: i + 1, Attempted: 2, Approved: approved})
 			}
 			x.say(1, test.health)
