@@ -339,8 +339,8 @@ func (r *Run) summary(t *text, gates []*Gate) {
 	t.line("")
 }
 
-// usage counts the model calls of each tier that were answered, of the sessions that did the work. Those of
-// assessments, reviews and councils are in the cost. D-B09
+// usage counts how often a model of each tier was called upon to do the work, whatever number of turns that
+// took. Those of assessments, reviews and councils are in the cost. D-49 D-B09
 func (r *Run) usage(t *text, l *Loop) {
 	const tiers = 3
 	var calls [tiers + 1]int
@@ -350,8 +350,8 @@ func (r *Run) usage(t *text, l *Loop) {
 	}
 	for _, it := range l.Iterations {
 		for _, s := range r.implementations(l, it) {
-			if tier := s.Place.Tier; tier >= 1 && tier <= tiers {
-				calls[tier] += s.Spent.Calls
+			if tier := s.Place.Tier; tier >= 1 && tier <= tiers && s.Spent.Calls > 0 {
+				calls[tier]++
 			}
 		}
 	}
