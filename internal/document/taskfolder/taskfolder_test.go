@@ -276,8 +276,8 @@ func TestLearningForms(t *testing.T) {
 		remembered(x, 3, pawl.MemoryAntiPattern, "Do not mock the clock. Tests hang."), remembered(x, 4, pawl.MemoryLearning, "的"))
 	files := x.render(nil)
 	for name, want := range map[string]string{
-		"001-tabs.md": "# Decision 001: Use tabs\n\nDate: 2026-11-21\nStatus: DECISION\n\n**Context:** task 1.2\n\n**Choice:** Use tabs. They are narrower.\n\n" +
-			"**Alternatives Rejected:** none are recorded\n\n**Depends On:** none\n\n**Invalidated If:** not recorded\n",
+		"001-tabs.md": "# Decision 001: Use tabs\n\nDate: 2026-11-21\nStatus: DECISION\n\n**Context**: task 1.2\n\n**Choice**: Use tabs. They are narrower.\n\n" +
+			"**Alternatives Rejected**: none are recorded\n\n**Depends On**: none\n\n**Invalidated If**: not recorded\n",
 		"002-run-make-first.md": "# Learning 002: Run make first\n\nDate: 2026-11-21\nStatus: LEARNING\n\n**Context:** task 1.2\n\n**Learning:** Run make first. It generates code.\n",
 		"003-anti-pattern.md": "# Anti-Pattern: Do not mock the clock\nStatus: ANTI-PATTERN\nDate: 2026-11-21\n\n**Context:** found in task 1.2.\n\n" +
 			"**What went wrong:** Do not mock the clock. Tests hang.\n\n**Avoid:** doing it again.\n",
