@@ -369,6 +369,24 @@ func TestExplainCoherence(t *testing.T) {
 	}
 }
 
+// What a recipe does otherwise than its document stands in its outline, in few words.
+func TestDeclaredDeviations(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"coherence": {"without a question", "instead of /.loop/ID", "LoopReview is two roles"},                   // V-20 V-25 V-26 V-69
+		"loom":      {"without a vote", "counts subtasks as they are begun", "not a UUID"},                       // L-26 L-81 L-30
+		"loopr":     {"made from it by pawl export"},
+		"pandora":   {"not written to turns/turn_N", "not to obsidian_memory", "Pawl does not have these tools"}, // P-26 P-79 P-12
+		"taskloop":  {"No agent enforces the quality gates", "only the last attempt's own account"},              // D-35 D-41
+	} {
+		outline := recipe.Explain(MustLoad(t, name))
+		for _, want := range wants {
+			if !strings.Contains(outline, want) {
+				t.Errorf("the outline of %s does not say %q:\n%s", name, want, outline)
+			}
+		}
+	}
+}
+
 // What Loom does otherwise than its document stands in its outline: who the reminder is from, and what votes
 // that are not all alike lead to. F-131 L-53
 func TestLoomDeclaresDeviations(t *testing.T) {
