@@ -29,7 +29,7 @@ type AssemblePrompt struct {
 	// Focus is what a council member's lens looks at.
 	Focus string `json:"focus,omitempty"`
 	// Task is the loop's own entry in its parent's list, a JSON TaskSpec; Number
-	// of Count is its place in the order tasks were begun.
+	// of Count is its place there.
 	Task   Hash `json:"task,omitzero"`
 	Number int  `json:"number,omitempty"`
 	Count  int  `json:"count,omitempty"`

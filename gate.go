@@ -101,11 +101,11 @@ type GateSpec struct {
 func GateLimitHint(spec *GateSpec) string {
 	switch spec.Kind {
 	case GateValidation:
-		return fmt.Sprintf("timeout_ms of stage %s in the recipe sets the limit", spec.Name)
+		return fmt.Sprintf("timeout_ms of stage %s in the recipe changes the limit", spec.Name)
 	case GateHeldOut:
-		return "timeout_sec of [verifier] in task.toml sets the limit, or timeout_ms of the recipe's stage"
+		return "timeout_sec of [verifier] in task.toml changes the limit, or timeout_ms of the recipe's stage"
 	}
-	return fmt.Sprintf("timeout_ms of gate %s sets the limit", spec.Name)
+	return fmt.Sprintf("timeout_ms of gate %s changes the limit", spec.Name)
 }
 
 // Gate runs one command gate. Implemented in internal/gate/command.

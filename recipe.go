@@ -144,6 +144,36 @@ type LoopKind struct {
 	Extract *Step `json:"extract,omitempty"`
 }
 
+// WorkTier returns the tier that a loop of the kind works on while its ladder is at tier n. A loop that plans
+// children works on the tier of the step that plans them; 0 = other steps of it work on the ladder's.
+func (k *LoopKind) WorkTier(n int) int {
+	if k == nil || k.Children == nil {
+		return n
+	}
+	plans, ladder := 0, false
+	var walk func([]Step)
+	walk = func(steps []Step) {
+		for _, s := range steps {
+			switch {
+			case s.Repeat != nil:
+				walk(s.Repeat.Steps)
+			case s.Name == k.Children.From && s.Tier > 0:
+				plans = s.Tier
+			case s.Tier == 0:
+				ladder = true
+			}
+		}
+	}
+	walk(k.Steps)
+	switch {
+	case plans == 0:
+		return n
+	case ladder:
+		return 0
+	}
+	return plans
+}
+
 // ProofMode says what follows from an attempt that passes and that nothing shows the goal of.
 type ProofMode string
 

@@ -102,3 +102,24 @@ func TestHeldOutStage(t *testing.T) {
 		}
 	}
 }
+
+// A loop that plans works on its planner's tier, whatever its ladder. R-09
+func TestWorkTier(t *testing.T) {
+	plan, work := pawl.Step{Name: "plan", Tier: 3}, pawl.Step{Name: "work"}
+	children := &pawl.Children{From: "plan"}
+	for name, row := range map[string]struct {
+		kind *pawl.LoopKind
+		want int
+	}{
+		"plans":    {&pawl.LoopKind{Steps: []pawl.Step{{Name: "gather", Tier: 1}, plan}, Children: children}, 3},
+		"in group": {&pawl.LoopKind{Steps: []pawl.Step{{Repeat: &pawl.Repeat{Steps: []pawl.Step{plan}}}}, Children: children}, 3},
+		"as well":  {&pawl.LoopKind{Steps: []pawl.Step{plan, work}, Children: children}, 0},
+		"ladder":   {&pawl.LoopKind{Steps: []pawl.Step{{Name: "plan"}, work}, Children: children}, 2},
+		"works":    {&pawl.LoopKind{Steps: []pawl.Step{plan, work}}, 2},
+		"unknown":  {nil, 2},
+	} {
+		if got := row.kind.WorkTier(2); got != row.want {
+			t.Errorf("%s: %d, want %d", name, got, row.want)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func TestInbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"Run 007-parser, question 1 (start) about task lexer, open for 54s", "May the task lexer start?", "pawl answer 007-parser 1 approve (or reject)",
-			"Run 007-parser, question 2 (clarify), open for ", `pawl answer 007-parser 2 answer --text "…" (or decide)`} {
+			"Run 007-parser, question 2 (clarify)\n", `pawl answer 007-parser 2 answer --text "…" (or decide)`} {
 			if !strings.Contains(b.out.String(), want) || strings.ContainsRune(b.out.String(), 0x1b) {
 				t.Errorf("%v: no %q in\n%s", args, want, b.out.String())
 			}

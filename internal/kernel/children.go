@@ -206,7 +206,7 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 		return err
 	}
 	i := b.Entry - 1
-	l.task, l.slot.entry, l.slot.version, l.slot.number = entry, i, b.Version, p.gen.plan.Started
+	l.task, l.slot.entry, l.slot.version = entry, i, b.Version
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
 	if m := p.gen.batch.Member(i); m != nil {
 		m.Begun = true

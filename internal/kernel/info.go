@@ -36,8 +36,8 @@ func Info(s *State) pawl.RunInfo {
 		if info.Health = root.gen.Health; info.Health == pawl.HealthProgressing && s.asksBlocked() {
 			info.Health = pawl.HealthBlocked
 		}
-		if root.Tier > 0 {
-			info.Tier = s.Recipe.Tier(root.Tier)
+		if n := root.Kind.WorkTier(root.Tier); root.Tier > 0 && n > 0 {
+			info.Tier = s.Recipe.Tier(n)
 		}
 	}
 	return info

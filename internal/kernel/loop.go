@@ -159,7 +159,6 @@ type slot struct {
 	entry   int   // the position of its task, from 0
 	version int   // the version of the plan that it was started under
 	tried   int   // attempts at which its task failed under earlier versions, which count against its limit
-	number  int   // how many children the parent had started by then, itself included
 	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not wait
 	busy    bool  // it is counted among the loops at work
 }

@@ -165,7 +165,7 @@ func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 	p := l.gen.plan
 	if parent := s.Loop(l.Parent); parent != nil {
 		p = cmp.Or(p, parent.gen.plan)
-		do.Number, do.Count = l.slot.number, len(parent.gen.plan.Entries)
+		do.Number, do.Count = l.slot.entry+1, len(parent.gen.plan.Entries)
 	}
 	if p != nil {
 		do.Plan, do.States = p.List, p.States()

@@ -27,6 +27,9 @@ func (f *file) fields(m *strictyaml.Map) {
 		m.Key("live", "What logs show besides their lines: the report of each iteration of the root loop (`iterations`), or the plan's decision, each task's rounds and learnings, and the table of tasks at the end (`tasks`); by default `none`.").Word((*string)(&r.Report.Live), string(pawl.LiveNone), string(pawl.LiveIterations), string(pawl.LiveTasks))
 	})
 	m.Key("deviations", "What the recipe does otherwise than the document it follows, and why, a sentence each.").Texts(&r.Deviations)
+	if len(r.Deviations) == 0 {
+		r.Deviations = nil // an empty list takes back what a base declares
+	}
 	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
 	m.Key("commits", "What makes commits on the run's branch: every attempt, or a task that has landed. With task, attempts are made below `refs/pawl/attempts/`, and the branch gets one commit per task, in the name of the user. By default attempt.").Word((*string)(&r.Commits), string(pawl.CommitsAttempt), string(pawl.CommitsTask))
 	m.Key("evidence", "The least strict mode of evidence that runs of the recipe may have; by default the settings decide.").Word((*string)(&r.Evidence), string(pawl.EvidenceStrict), string(pawl.EvidenceReview))

@@ -369,13 +369,17 @@ func TestExplainCoherence(t *testing.T) {
 	}
 }
 
-// What a recipe does otherwise than its document stands in its outline. F-131
-func TestDeviationsAreDeclared(t *testing.T) {
+// What a recipe does otherwise than its document stands in its outline, in few words. F-131
+func TestDeclaredDeviations(t *testing.T) {
 	for name, wants := range map[string][]string{
+		"coherence": {"undoes only what went wrong", "recorded after the review of a batch", "leaves no checkpoint", "shown as BLOCKED", // V-50 V-37 V-49 V-B10
+			"without a question", "instead of /.loop/ID", "LoopReview is two roles"}, // V-20 V-25 V-26 V-69
 		"loom": {"message of the user, not of the system", "Two of three votes do not pass a task by themselves", // L-53
-			"keeps the tier that it had reached"}, // L-B12
-		"coherence": {"undoes only what went wrong", "recorded after the review of a batch", "leaves no checkpoint", "shown as BLOCKED"}, // V-50 V-37 V-49 V-B10
-		"pandora":   {"as long as a command gate is red", "tried once more"},                                                             // P-74
+			"keeps the tier that it had reached", "without a vote", "counts subtasks as they are begun", "not a UUID"}, // L-B12 L-26 L-81 L-30
+		"loopr": {"made from it by pawl export"},
+		"pandora": {"as long as a command gate is red", "tried once more", // P-74
+			"not written to turns/turn_N", "not to obsidian_memory", "Pawl does not have these tools"}, // P-26 P-79 P-12
+		"taskloop": {"No agent enforces the quality gates", "only the last attempt's own account"}, // D-35 D-41
 	} {
 		outline := recipe.Explain(MustLoad(t, name))
 		for _, want := range wants {

@@ -482,7 +482,7 @@ func (m *Model) attemptRows(s *shown, l *view.Loop, width int) []row {
 	var out []row
 	for _, it := range slices.Backward(l.Iterations) {
 		head := "Iteration " + view.Iterations(it.N, it.Max)
-		what := fmt.Sprintf("  %s · %s", s.run.Recipe.Tier(it.Tier), plural(it.Files, "file"))
+		what := fmt.Sprintf("  %s · %s", s.run.TierOf(l, it.Tier), plural(it.Files, "file"))
 		if !s.run.Settings.NoCost {
 			sum := s.run.MoneyOf(it)
 			what += " · " + sum.Spent.String() + view.Beside(pawl.Micros.String, sum.Held, sum.Lost)
@@ -502,7 +502,7 @@ func (m *Model) attemptRows(s *shown, l *view.Loop, width int) []row {
 		if it.End.Decision == pawl.DecideComplete {
 			i = green
 		}
-		out = append(out, m.pen.texts(i, "  ", string(it.End.Decision)+": "+it.End.Reason, width)...)
+		out = append(out, m.pen.texts(i, "  ", l.Decision(it.End)+": "+it.End.Reason, width)...)
 		if it.End.Quality != "" || it.End.Requirements != "" {
 			out = append(out, say(normal, fmt.Sprintf("  quality %s, requirements %s", dashed(it.End.Quality), dashed(it.End.Requirements))))
 		}

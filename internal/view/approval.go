@@ -72,15 +72,24 @@ func (r *Run) PlanQuestion(rec *Record) (*Question, error) {
 			return q, nil
 		}
 	}
-	why := "it is " + string(rec.Status)
+	was := ""
 	if rec.Approval != pawl.ApprovalNone {
-		why += ", and was " + map[pawl.ApprovalState]string{pawl.ApprovalApproved: "approved", pawl.ApprovalRejected: "rejected",
+		was = map[pawl.ApprovalState]string{pawl.ApprovalApproved: "approved", pawl.ApprovalRejected: "rejected",
 			pawl.ApprovalIterating: "sent back with feedback"}[rec.Approval]
 		if who := r.decidedBy(rec); who != "" {
-			why += " by " + who
+			was += " by " + who
 		}
 	}
-	return nil, pawl.Errorf(pawl.CodeState, "Plan %s not in Complete state, awaiting approval: %s", rec.ID, why).WithHint("pawl plan show %s", r.ID)
+	err := pawl.Errorf(pawl.CodeState, "Plan %s was %s already", rec.ID, was)
+	switch {
+	case rec.Status != pawl.LoopComplete && was != "":
+		err = pawl.Errorf(pawl.CodeState, "Plan %s not in Complete state: it is %s, and was %s", rec.ID, rec.Status, was)
+	case rec.Status != pawl.LoopComplete:
+		err = pawl.Errorf(pawl.CodeState, "Plan %s not in Complete state: it is %s", rec.ID, rec.Status)
+	case was == "":
+		err = pawl.Errorf(pawl.CodeState, "Plan %s awaits no approval", rec.ID)
+	}
+	return nil, err.WithHint("pawl plan show %s", r.ID)
 }
 
 // decidedBy is who decided about a loop's plan last; empty = nobody did, or nobody knows.

@@ -122,6 +122,9 @@ func (l *Loop) land() {
 
 // batch finds a batch by its number, or nil.
 func (l *Loop) batch(n int) *Batch {
+	if l == nil {
+		return nil
+	}
 	for i := len(l.Batches) - 1; i >= 0; i-- {
 		if l.Batches[i].N == n {
 			return l.Batches[i]
@@ -172,12 +175,22 @@ func judgedWord(v pawl.Verdict) string {
 	return "CHANGES"
 }
 
+// cameOut returns how many of a batch's tasks were approved, and how many it leaves unfinished, as those that
+// wait for a person.
+func (b *Batch) cameOut(end *pawl.BatchEnded) string {
+	s := fmt.Sprintf("%d of %d approved", end.Approved, end.Attempted)
+	if b != nil && len(b.Tasks) > end.Attempted {
+		s += fmt.Sprintf(", %d unfinished", len(b.Tasks)-end.Attempted)
+	}
+	return s
+}
+
 // head returns how a batch came out, in one line.
 func (b *Batch) head() string {
 	s := fmt.Sprintf("batch %d: ", b.N)
 	switch {
 	case b.Ended != nil:
-		s += fmt.Sprintf("%d of %d approved", b.Ended.Approved, b.Ended.Attempted)
+		s += b.cameOut(&b.Ended.BatchEnded)
 	case b.abandoned:
 		s += "left by a rollback"
 	default:
@@ -228,7 +241,7 @@ func (t teller) tellBatch() string {
 		return fmt.Sprintf("Batch %d: %s %s (%s)%s", b.Batch, dashed(plan.ids([]int{b.Task})), judgedWord(b.Verdict), b.By,
 			because((&Judged{TaskJudged: *b}).why(t.blobs, 200)))
 	case *pawl.BatchEnded:
-		return fmt.Sprintf("Batch %d ended: %d of %d approved", b.N, b.Approved, b.Attempted)
+		return fmt.Sprintf("Batch %d ended: %s", b.N, t.l.batch(b.N).cameOut(b))
 	}
 	return ""
 }

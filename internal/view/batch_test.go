@@ -310,3 +310,13 @@ func TestBlockedIsNotProgressing(t *testing.T) {
 		t.Errorf("answered: %s", r.Info().Health)
 	}
 }
+
+// A batch that leaves a task waiting for a person says so at its end. V-48
+func TestBatchEndsWithAnUnfinishedTask(t *testing.T) {
+	s := planned(t)
+	s.add(1, &pawl.BatchStarted{N: 1, Tasks: []int{0, 1, 2, 3}})
+	s.add(1, &pawl.BatchEnded{N: 1, Attempted: 3, Approved: 3})
+	if got, want := Line(s.events[len(s.events)-1], fold(s.events), s.read), "Batch 1 ended: 3 of 3 approved, 1 unfinished"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

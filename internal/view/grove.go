@@ -87,6 +87,8 @@ func (r *Run) loopRow(rec *Record, lead string, now time.Time) LoopRow {
 		row.Note = "AWAITS APPROVAL"
 	case len(rec.Questions) > 0:
 		row.Note = fmt.Sprintf("asks question %d", rec.Questions[0])
+	case rec.Status == pawl.LoopFailed && len(r.loop(rec.Ref).Iterations) == 0:
+		row.Note = plain.Line("never started"+because(rec.Reason), 200)
 	case rec.Status == pawl.LoopInvalidated, rec.Status == pawl.LoopPaused, rec.Status == pawl.LoopFailed:
 		row.Note = plain.Line(rec.Reason, 200)
 	case rec.Status == pawl.LoopPending:

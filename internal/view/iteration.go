@@ -63,6 +63,9 @@ func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
 	}
 }
 
+// Restarted returns the event of the iteration's last restart, before which nothing counts; 0 = it has none.
+func (it *Iteration) Restarted() pawl.Seq { return it.again }
+
 // last returns the newest iteration, or nil.
 func (l *Loop) last() *Iteration {
 	if len(l.Iterations) == 0 {
@@ -103,6 +106,15 @@ func (l *Loop) lastEnded() *Iteration {
 	return nil
 }
 
+// Decision returns the word for what followed from an iteration. That a loop below the root ended does not
+// halt the run, unless its outcome says so.
+func (l *Loop) Decision(b *pawl.IterationEnded) string {
+	if b.Decision == pawl.DecideHalt && b.Outcome != "" && l != nil && l.Parent != 0 {
+		return string(b.Outcome)
+	}
+	return string(b.Decision)
+}
+
 func (t teller) iterationEnded(b *pawl.IterationEnded) string {
 	spent := Spending{Cost: b.Cost, Tokens: b.Tokens}
 	if t.l != nil {
@@ -111,7 +123,7 @@ func (t teller) iterationEnded(b *pawl.IterationEnded) string {
 		}
 	}
 	return fmt.Sprintf("iteration %d: %s · quality %s, requirements %s · %s · Reason: %s", b.N, t.r.spending(spent),
-		either(b.Quality), either(b.Requirements), strings.ToUpper(string(b.Decision)), b.Reason)
+		either(b.Quality), either(b.Requirements), strings.ToUpper(t.l.Decision(b)), b.Reason)
 }
 
 // step names a step by its position, counting those of groups.
@@ -182,7 +194,11 @@ func (t teller) tellIteration() string {
 		if b.Rejudges {
 			return fmt.Sprintf("Iteration %s judges the same work once more, without its steps%s", of(b.N, b.Max), because(b.Reason))
 		}
-		return fmt.Sprintf("Starting iteration %s (%s)%s", of(b.N, b.Max), r.Recipe.Tier(b.Tier), because(b.Reason))
+		tier := ""
+		if t.l != nil && r.Recipe.Kind(t.l.Kind).WorkTier(b.Tier) > 0 {
+			tier = by(r.TierOf(t.l, b.Tier))
+		}
+		return fmt.Sprintf("Starting iteration %s%s%s", of(b.N, b.Max), tier, because(b.Reason))
 	case *pawl.IterationRestarted:
 		return fmt.Sprintf("The iteration starts again, attempt %d%s", b.Attempt, because(b.Reason))
 	case *pawl.IterationEnded:

@@ -212,6 +212,10 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 		return fmt.Sprintf("%s ended: it no longer counts%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPending:
 		return fmt.Sprintf("%s left off%s", capital(t.l.Kind), because(b.Reason))
+	case b.Outcome == pawl.OutcomeBlocked && len(t.l.Iterations) == 0:
+		return fmt.Sprintf("%s never started%s · %s", capital(t.l.Kind), because(b.Reason), done)
+	case b.Stopped && x.Status == pawl.TaskFailed:
+		return fmt.Sprintf("%s FAILED%s", capital(t.l.Kind), because(x.Reason))
 	case b.Stopped:
 		return fmt.Sprintf("%s stopped with the run%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskDropped: // its group has another one

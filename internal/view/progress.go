@@ -471,7 +471,7 @@ func (p *Progress) doings() [][]segment {
 		l := r.loop(ref)
 		head := line("%s", r.lead(l)) + " "
 		if it := l.last(); it != nil {
-			head += fmt.Sprintf("%s %s · ", of(it.N, it.Max), r.tier(it.Tier))
+			head += fmt.Sprintf("%s %s · ", of(it.N, it.Max), r.TierOf(l, it.Tier))
 		}
 		out = append(out, append([]segment{{"  " + head, dim}}, p.effect(newest[ref])...))
 	}
@@ -486,8 +486,8 @@ func (p *Progress) where() []segment {
 		if it := l.last(); it != nil && !(it.Max == 1 && len(l.Batches) > 0) {
 			parts = append(parts, "iteration "+of(it.N, it.Max))
 		}
-		if l.Tier > 0 && len(l.Batches) == 0 { // its tasks have their own
-			parts = append(parts, r.tier(l.Tier))
+		if n := r.Recipe.Kind(l.Kind).WorkTier(l.Tier); n > 0 && len(l.Batches) == 0 { // its tasks have their own
+			parts = append(parts, r.tier(n))
 		}
 		if plan := l.Plan(); plan != nil {
 			parts = append(parts, fmt.Sprintf("tasks %d/%d", plan.Count(pawl.TaskPassed), len(plan.Tasks)))

@@ -32,7 +32,8 @@ type OpenQuestion struct {
 	How string `json:"how"`
 }
 
-// Questions returns the run's open questions at a time, oldest first.
+// Questions returns the run's open questions at a time, oldest first. The zero time is no time: how long they
+// have waited is not known then.
 func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
@@ -73,11 +74,7 @@ func (r *Run) Context(q *Question, blobs Blobs) []string {
 		add("%s", h.text())
 	}
 	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended != nil && l.Batches[n-1].Ended.Attempted > 0 {
-		if q.Kind == pawl.AskBlocked { // which is part of no verdict on the batch
-			add("the others in %s", l.Batches[n-1].head())
-		} else {
-			add("%s", l.Batches[n-1].head())
-		}
+		add("%s", l.Batches[n-1].head())
 	}
 	if p := l.Plan(); p != nil && (q.Kind == pawl.AskHealth || q.Kind == pawl.AskBlocked) {
 		for _, t := range p.Tasks {
@@ -157,7 +154,11 @@ func QuestionsText(all []OpenQuestion) string {
 		if q.Task != "" {
 			task = " about task " + q.Task
 		}
-		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), pawl.Span(time.Duration(q.Seconds)*time.Second))
+		open := ""
+		if q.Seconds > 0 {
+			open = ", open for " + pawl.Span(time.Duration(q.Seconds)*time.Second)
+		}
+		t.line("%s", fmt.Sprintf("Run %s, question %d (%s)%s%s", q.Run, q.N, q.Kind, task, open))
 		t.line("  %s", q.Text)
 		for i, ask := range q.Lines() {
 			t.line("  %-7s %s", map[bool]string{true: q.label()}[i == 0], ask)

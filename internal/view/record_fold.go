@@ -552,8 +552,8 @@ func (rs *Records) settle(r *Record, out []Change) []Change {
 	from, approval := r.Status, r.was
 	r.Status, r.Reason = rs.status(r)
 	r.was, r.Archived = r.Approval, r.shelved || rs.Archived
-	if r.tier > 0 {
-		r.Tier = rs.recipe.Tier(r.tier)
+	if n := r.kind.WorkTier(r.tier); r.tier > 0 && n > 0 {
+		r.Tier = rs.recipe.Tier(n)
 	}
 	if away := r.away(); away != r.moved || from == "" {
 		r.moved = away

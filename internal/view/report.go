@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func IterationReport(r *Run, n int, blobs Blobs) (string, error) {
 	var t text
 	t.title("%s - Iteration %s", r.Recipe.Heading(), of(it.N, it.Max))
 	t.line("[Task] %s: %s", r.taskID(), r.Start.Title)
-	t.line("[Model] %s (complexity: %s/14)", r.Recipe.Tier(it.Tier), score(l))
+	t.line("[Model] %s (complexity: %s/14)", r.TierOf(l, it.Tier), score(l))
 	t.line("")
 	agent, state := r.implementation(l, it)
 	t.line("[Implementation]")
@@ -242,7 +243,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	t.line("Task: %s", r.taskID())
 	t.line("Status: %s", state)
 	t.line("Iterations: %d", r.Info().Iteration)
-	t.line("Final Model: %s", r.Recipe.Tier(l.Tier))
+	t.line("Final Model: %s", r.tier(cmp.Or(r.Recipe.Kind(l.Kind).WorkTier(l.Tier), l.Tier)))
 	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
 		t.line("Reason: %s", r.Reason)
 	}
@@ -310,9 +311,14 @@ func (l *Loop) judged() []*Gate {
 	return nil
 }
 
-// summary says what the gates of a loop and its reviews say together. Checks of the harness are neither.
+// summary says what the gates of a loop and its reviews say together. Checks of the harness are neither, nor are
+// reviews of a plan.
 func (r *Run) summary(t *text, l *Loop) {
-	gates := slices.DeleteFunc(slices.Clone(l.judged()), func(g *Gate) bool { return g.Kind == "" && !r.IsReview(l, g) })
+	isReview := r.IsReview
+	if l.Plan() != nil {
+		isReview = r.isFinalReview
+	}
+	gates := slices.DeleteFunc(slices.Clone(l.judged()), func(g *Gate) bool { return g.Kind == "" && !isReview(l, g) })
 	yes := func(v tally) string {
 		switch {
 		case v.verdict == "":
@@ -342,8 +348,8 @@ func (r *Run) summary(t *text, l *Loop) {
 	t.line("")
 }
 
-// usage counts the model calls of each tier that were answered, of the sessions that did the work. Those of
-// assessments, reviews and councils are in the cost. D-B09
+// usage counts how often a model of each tier was called upon to do the work, whatever number of turns that
+// took. Those of assessments, reviews and councils are in the cost. D-49 D-B09
 func (r *Run) usage(t *text, l *Loop) {
 	const tiers = 3
 	var calls [tiers + 1]int
@@ -353,8 +359,8 @@ func (r *Run) usage(t *text, l *Loop) {
 	}
 	for _, it := range l.Iterations {
 		for _, s := range r.implementations(l, it) {
-			if tier := s.Place.Tier; tier >= 1 && tier <= tiers {
-				calls[tier] += s.Spent.Calls
+			if tier := s.Place.Tier; tier >= 1 && tier <= tiers && s.Spent.Calls > 0 {
+				calls[tier]++
 			}
 		}
 	}

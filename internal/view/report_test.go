@@ -89,3 +89,35 @@ func TestBallots(t *testing.T) {
 		}
 	}
 }
+
+// What judged a plan says nothing of the criteria of what was asked for. R-47
+func TestPlanJudgeMeetsNoCriteria(t *testing.T) {
+	s := planted(t)
+	list := s.hands(`{"title":"Login","specs":[]}`)
+	s.add(1, &pawl.GateJudged{Gate: "plan-review", Verdict: pawl.VerdictPass, Reason: "it covers the request", Passed: 1, Total: 1})
+	s.accepts(1, list, specs...)
+	s.end(pawl.IterationEnded{Requirements: pawl.VerdictPass, Decision: pawl.DecideHalt, Reason: "rejected by a person", Outcome: pawl.OutcomeFailed})
+	s.close(pawl.OutcomeFailed, "rejected by a person")
+	report, err := CompletionReport(fold(s.events), s.read)
+	if err != nil || !strings.Contains(report, "All criteria met: - (-/0)") {
+		t.Errorf("%v\n%s", err, report)
+	}
+}
+
+// A child that cannot pass does not halt the run, and one that waited to the end never started. R-20
+func TestEndsOfChildren(t *testing.T) {
+	s := cascade(t)
+	s.in(6)
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Decision: pawl.DecideHalt, Reason: "validation: exit 1", Outcome: pawl.OutcomeFailed})
+	if got := Line(s.events[len(s.events)-1], s.fold(), s.read); !strings.Contains(got, " · FAILED · Reason: validation") {
+		t.Errorf("the log says %q", got)
+	}
+	s.add(5, &pawl.LoopEnded{Outcome: pawl.OutcomeBlocked, Reason: "blocked by table"})
+	r := s.fold()
+	if got := Line(s.events[len(s.events)-1], r, s.read); got != "[auth/form] Phase never started: blocked by table · 0 of 2 passed" {
+		t.Errorf("the log says %q", got)
+	}
+	if tree := TreeText(r, TreeOptions{Now: s.now}); !strings.Contains(tree, "never started: blocked by table") {
+		t.Errorf("the tree:\n%s", tree)
+	}
+}

@@ -100,6 +100,12 @@ func (r *Run) IsReview(l *Loop, g *Gate) bool {
 	return g.Kind == "" && g.Verdict != pawl.VerdictSkip && !g.isEvidence()
 }
 
+// isFinalReview reports whether a verdict is a reviewer's on what came of a plan, not on the plan itself.
+func (r *Run) isFinalReview(l *Loop, g *Gate) bool {
+	k := r.Recipe.Kind(l.Kind)
+	return k != nil && r.IsReview(l, g) && slices.ContainsFunc(k.FinalGates, func(s pawl.Stage) bool { return s.Name == g.Gate })
+}
+
 // redTasks lists what does not pass in the tasks that failed.
 func redTasks(t *text, p *Plan, blobs Blobs) {
 	for _, x := range p.Tasks {
@@ -173,9 +179,9 @@ func (r *Run) showTask(t *text, x *Task) {
 			state := "active"
 			if it.End != nil {
 				_, reason := decided(it)
-				state = strings.ToLower(string(it.End.Decision)) + because(reason)
+				state = l.Decision(it.End) + because(reason)
 			}
-			t.line("  attempt %s on %s: %s, %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier), state, r.spendingOf(it))
+			t.line("  attempt %s: %s, %s", of(it.N, it.Max)+r.on(l, it), state, r.spendingOf(it))
 			for _, g := range r.inOrder(it.Gates) {
 				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Told()))
 			}

@@ -186,8 +186,8 @@ func (r *Run) Info() pawl.RunInfo {
 		if it := l.last(); it != nil {
 			info.Iteration = it.N
 		}
-		if l.Tier > 0 {
-			info.Tier = r.Recipe.Tier(l.Tier)
+		if n := r.Recipe.Kind(l.Kind).WorkTier(l.Tier); l.Tier > 0 && n > 0 {
+			info.Tier = r.Recipe.Tier(n)
 		}
 	}
 	if p := r.Plan(); p != nil && p.generation == r.root().Generation { // else nothing of it counts any more

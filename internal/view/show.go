@@ -170,7 +170,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		s.Complexity = &l.Score
 	}
 	for _, it := range l.Iterations {
-		s.Iterations = append(s.Iterations, r.summarizeIteration(it))
+		s.Iterations = append(s.Iterations, r.summarizeIteration(l, it))
 	}
 	if it := l.backAt(); it != nil {
 		s.BackAt = it.N
@@ -184,8 +184,8 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	return s
 }
 
-func (r *Run) summarizeIteration(it *Iteration) SummaryIteration {
-	s := SummaryIteration{N: it.N, Tier: r.tier(it.Tier), Attempt: it.Attempt, Files: it.Files,
+func (r *Run) summarizeIteration(l *Loop, it *Iteration) SummaryIteration {
+	s := SummaryIteration{N: it.N, Tier: r.TierOf(l, it.Tier), Attempt: it.Attempt, Files: it.Files,
 		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Lost: it.Spent.Lost, LostTokens: it.Spent.LostTokens, Money: r.MoneyOf(it), Began: it.Began, Ended: it.Ended}
 	if it.Commit != nil {
 		s.Commit = commit(it.Commit.Commit)
@@ -458,12 +458,12 @@ func (r *Run) showIterations(t *text, l *Loop) {
 		quality, requirements, decision := "-", "-", r.unended()
 		if it.End != nil {
 			quality, requirements = judged(it.End.Quality), judged(it.End.Requirements)
-			decision = strings.ToLower(string(it.End.Decision))
+			decision = l.Decision(it.End)
 			if it == l.bestIteration() && it != l.lastEnded() {
 				decision += ", best verified"
 			}
 		}
-		row(of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent.Calls, r.MoneyOf(it))
+		row(of(it.N, it.Max), r.TierOf(l, it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent.Calls, r.MoneyOf(it))
 	}
 	held := r.held(func(p pending) bool { s := r.sessionOf(p); return s != nil && s.loop == l.Ref && s.iteration == nil })
 	if other.Calls+other.Failed > 0 || held != (pawl.Money{}) {

@@ -32,8 +32,8 @@ func StateYAML(r *Run, _ Blobs) ([]byte, error) {
 	y.line(3, "score: %s", score)
 	y.line(3, "tier: %s", band)
 	model, n := "null", 0
-	if l.Tier > 0 {
-		model = word(r.Recipe.Tier(l.Tier))
+	if n := r.Recipe.Kind(l.Kind).WorkTier(l.Tier); n > 0 {
+		model = word(r.Recipe.Tier(n))
 	}
 	if it := l.last(); it != nil {
 		n = it.N
@@ -55,7 +55,7 @@ func (r *Run) history(y *document, l *Loop) {
 	y.line(2, "model_history:")
 	for _, it := range l.Iterations {
 		y.line(3, "- iteration: %d", it.N)
-		y.line(4, "model: %s", word(r.Recipe.Tier(it.Tier)))
+		y.line(4, "model: %s", word(r.TierOf(l, it.Tier)))
 		quality, requirements := "null", "null"
 		if it.End != nil {
 			quality, requirements = status(it.End.Quality), status(it.End.Requirements)

@@ -197,14 +197,6 @@ func (s *story) implement(files int) {
 	s.commit(files)
 }
 
-// implementAtOnce is a whole implementation session of one call.
-func (s *story) implementAtOnce(files int) {
-	x := s.implementing()
-	s.turn(x, "Done.", 21_000, 9_000)
-	s.done(x, pawl.SessionDone, "")
-	s.commit(files)
-}
-
 func (s *story) commit(files int) {
 	id := s.ask(0, s.place("commit", "", s.tier), &pawl.Commit{Branch: "pawl/001-add-login", Parent: s.head})
 	s.head = pawl.CommitHash(fmt.Sprintf("c0ffee%02d00112233", s.n))
@@ -299,20 +291,17 @@ var stories = map[string]func(testing.TB) *story{
 
 // escalated is the example of the Task Loop's document: sonnet fails twice,
 // opus completes.
-func escalated(tb testing.TB) *story { return escalatedBy(tb, (*story).implement) }
-
-// escalatedBy is escalated with implementations of another kind.
-func escalatedBy(tb testing.TB, implement func(s *story, files int)) *story {
+func escalated(tb testing.TB) *story {
 	s := begin(tb, 6, 2, nil)
 	s.iterate(2, "")
-	implement(s, 3)
+	s.implement(3)
 	s.fail(pawl.DecideIterate, "Test failure in auth module", "Test failure in auth module")
 	s.iterate(2, "")
-	implement(s, 1)
+	s.implement(1)
 	s.fail(pawl.DecideEscalate, "2 consecutive failures", "Same test still failing")
 	s.add(s.ref, &pawl.Escalated{From: 2, To: 3, Reason: "2 consecutive failures", Iteration: 3})
 	s.iterate(3, "2 consecutive failures")
-	implement(s, 2)
+	s.implement(2)
 	s.pass()
 	return s
 }

@@ -155,6 +155,19 @@ func (r *Run) spent() string {
 // tier returns the recipe's word for a tier.
 func (r *Run) tier(n int) string { return plain.Line(r.Recipe.Tier(n), 0) }
 
+// on returns the tier that an iteration of a loop works on, in words: " on large". It is empty if there is no
+// one tier.
+func (r *Run) on(l *Loop, it *Iteration) string {
+	if n := r.Recipe.Kind(l.Kind).WorkTier(it.Tier); n > 0 {
+		return " on " + r.tier(n)
+	}
+	return ""
+}
+
+// TierOf returns the name of the tier that a loop works on while its ladder is at tier n, "-" if there is no
+// one tier.
+func (r *Run) TierOf(l *Loop, n int) string { return r.tier(r.Recipe.Kind(l.Kind).WorkTier(n)) }
+
 // taskID returns the task's name in reports: "TASK-001".
 func (r *Run) taskID() string { return fmt.Sprintf("TASK-%03d", r.Start.Task) }
 

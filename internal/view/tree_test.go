@@ -362,3 +362,33 @@ func TestNextOfATree(t *testing.T) { // P-84 P-B06
 		}
 	}
 }
+
+// Where nobody says what time it is, nothing is said of how long a question is open. V-20
+func TestQuestionsWithoutATime(t *testing.T) {
+	s := loomReplanned(t)
+	r := fold(s.events)
+	if text := QuestionsText(Questions(r, s.now.Add(9*time.Second), s.read)); !strings.Contains(text, "question 1 (plan), open for ") {
+		t.Error(text)
+	}
+	if text := QuestionsText(Questions(r, time.Time{}, s.read)); !strings.Contains(text, "question 1 (plan)\n") {
+		t.Error(text)
+	}
+}
+
+// Who answers about a plan is told what is wrong, and only that. R-42 R-53
+func TestPlanQuestionSaysWhatIsWrong(t *testing.T) {
+	s := planted(t)
+	wrong := func(want string) {
+		t.Helper()
+		r := s.fold()
+		if _, err := r.PlanQuestion(r.Records.Loops[0]); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	wrong("Plan 1738231200000-a1b2 not in Complete state: it is running")
+	list := s.hands(`{"title":"Login","specs":[]}`)
+	s.accepts(1, list, specs...)
+	s.asksForPlan(1, list)
+	s.add(0, &pawl.QuestionAnswered{N: 1, Choice: "approve", By: "ada"})
+	wrong("Plan 1738231200000-a1b2 was approved by ada already")
+}

@@ -288,7 +288,7 @@ Spent:   3 calls, 12,431 tokens, $0.0312
 }
 
 func TestCompletionReportOfTheDocument(t *testing.T) { // D-49 D-50 D-B09 F-95
-	s := escalatedBy(t, (*story).implementAtOnce)
+	s := escalated(t)
 	got, err := CompletionReport(fold(s.events), s.read)
 	if err != nil {
 		t.Fatal(err)

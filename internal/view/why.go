@@ -160,7 +160,7 @@ func (r *Run) whyEnded(c *chain) {
 	if it == nil || it.End == nil {
 		return
 	}
-	text := fmt.Sprintf("iteration %d on %s ended with the decision %s", it.N, r.Recipe.Tier(it.Tier), it.End.Decision)
+	text := fmt.Sprintf("iteration %d%s ended with the decision %s", it.N, r.on(l, it), it.End.Decision)
 	if it.End.Reason != r.Reason {
 		text += because(it.End.Reason)
 	}
@@ -257,7 +257,7 @@ func (r *Run) whyRunning(c *chain) {
 		return
 	}
 	it := l.last()
-	where := fmt.Sprintf("running: iteration %s on %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier))
+	where := fmt.Sprintf("running: iteration %s%s", of(it.N, it.Max), r.on(l, it))
 	seq := it.Seq
 	if n := len(l.Councils); it.End != nil && n > 0 && l.Councils[n-1].Decided == nil {
 		where, seq = fmt.Sprintf("running: a council of %d after iteration %d", l.Councils[n-1].Members, it.N), l.Councils[n-1].Seq
@@ -279,7 +279,7 @@ func (r *Run) whyRunning(c *chain) {
 		if before.End.Mends {
 			how = "passed, and the run continues" + because(before.End.Reason)
 		}
-		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s %s", before.N, r.Recipe.Tier(before.Tier), how), before.EndSeq)
+		c.add(LinkBecause, fmt.Sprintf("iteration %d%s %s", before.N, r.on(l, before), how), before.EndSeq)
 		for _, g := range before.Gates {
 			r.whyFindings(c, g)
 		}

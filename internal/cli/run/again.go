@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,9 +122,9 @@ func (o *options) join(ctx context.Context, app *cli.App, k cli.KnownTask) error
 	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
 }
 
-// waiting says what a run waits for from a person.
+// waiting says what a run waits for from a person, not for how long: nobody told it the time.
 func waiting(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run) {
-	if all := view.Questions(r, r.Updated, cli.Blobs(ctx, s, r.ID)); len(all) > 0 {
+	if all := view.Questions(r, time.Time{}, cli.Blobs(ctx, s, r.ID)); len(all) > 0 {
 		app.Printf("%s\n", view.QuestionsText(all))
 	}
 }

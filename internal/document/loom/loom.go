@@ -47,7 +47,7 @@ type Subtask struct {
 	Description  string   `json:"description"`
 	Status       string   `json:"status"` // pending, running, completed, failed, skipped or blocked
 	DependsOn    []string `json:"depends_on"`
-	ModelTier    int      `json:"model_tier"`
+	ModelTier    int      `json:"model_tier"` // what the plan asks for; the result says which model it was
 	Verification int      `json:"verification_tier"`
 	Critical     bool     `json:"is_critical_path"`
 	Result       *Result  `json:"result"`
@@ -64,7 +64,7 @@ type Result struct {
 	ToolCalls    []Call       `json:"tool_calls"`
 	Verification Verification `json:"verification"`
 	Seconds      float64      `json:"duration_seconds"`
-	Tokens       int64        `json:"tokens_used"` // of all attempts together
+	Tokens       int64        `json:"tokens_used"` // of the executor, in all attempts together
 	Model        string       `json:"model_used"`
 }
 
@@ -127,7 +127,7 @@ func New(r *view.Run, blobs view.Blobs) (Task, error) {
 	return t, nil
 }
 
-// status is where the run is: it verifies once nothing is to be worked on.
+// status is where the run is: it verifies once nothing is to be worked on, and no person is asked how to continue.
 func status(r *view.Run, l *view.Loop) string {
 	switch {
 	case r.Outcome.Succeeded():
@@ -138,7 +138,7 @@ func status(r *view.Run, l *view.Loop) string {
 		return "failed"
 	case l.Plan() == nil:
 		return "planning"
-	case l.Plan().Count(pawl.TaskPending)+l.Plan().Count(pawl.TaskRunning) == 0:
+	case l.Plan().Count(pawl.TaskPending)+l.Plan().Count(pawl.TaskRunning) == 0 && len(r.OpenQuestions()) == 0:
 		return "verifying"
 	}
 	return "executing"
@@ -161,7 +161,7 @@ func approvalMode(r *view.Run, l *view.Loop) string {
 func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subtask {
 	spec := x.Spec(blobs)
 	s := Subtask{ID: plain.Line(x.ID, 0), Description: plain.Text(spec.Description), Status: x.Status.String(), DependsOn: append([]string{}, spec.DependsOn...),
-		ModelTier: max(1, x.Tier()), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: retries(x),
+		ModelTier: max(1, x.TaskEntry.Tier), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: retries(x),
 		MaxRetries: maxRetries(r, root, x), Cause: plain.Line(x.Cause, 0)}
 	if s.Description == "" {
 		s.Description = cmp.Or(spec.Title, plain.Line(x.Title, 0))
@@ -208,7 +208,7 @@ const maxSummary = 200
 
 func result(r *view.Run, x *view.Task, blobs view.Blobs) *Result {
 	l := x.Loop()
-	out := &Result{Status: "failed", Artifacts: []string{}, ToolCalls: []Call{}, Tokens: x.Spent().Tokens, Seconds: x.Took(r.Updated).Seconds()}
+	out := &Result{Status: "failed", Artifacts: []string{}, ToolCalls: []Call{}, Tokens: tokens(x), Seconds: x.Took(r.Updated).Seconds()}
 	if x.Status == pawl.TaskPassed {
 		out.Status = "success"
 	}
@@ -254,6 +254,18 @@ func result(r *view.Run, x *view.Task, blobs view.Blobs) *Result {
 		out.Summary = plain.Line(x.Reason, 0)
 	}
 	return out
+}
+
+// tokens is how many the sessions that worked on a task used, those that judged it apart.
+func tokens(x *view.Task) (n int64) {
+	for _, l := range x.Loops {
+		for _, s := range l.Sessions() {
+			if s.Purpose == pawl.ForStep {
+				n += s.Spent.Tokens
+			}
+		}
+	}
+	return n
 }
 
 // JSON is the document as indented JSON.

@@ -73,6 +73,9 @@ func TestLoomTask(t *testing.T) {
 	if deps.ModelTier != 1 || lexer.ModelTier != 2 { // L-36
 		t.Errorf("the tiers are %d and %d", deps.ModelTier, lexer.ModelTier)
 	}
+	if got, err = New(documenttest.Fold(s.Events), s.Blob); err != nil || got.Plan.Subtasks[1].ModelTier != 2 { // L-34: whatever tier it is on
+		t.Errorf("%v: %+v", err, got.Plan)
+	}
 	if deps.Verification != 1 || lexer.Verification != 2 { // L-37
 		t.Errorf("the tiers of verification are %d and %d", deps.Verification, lexer.Verification)
 	}
@@ -111,6 +114,16 @@ func TestLoomStatus(t *testing.T) { // L-31 L-B14 L-B15
 		t.Errorf("got %v, want %v", got, want)
 	}
 	s = recorded.Story(t, "pandora-blocked")
+	last := slices.IndexFunc(s.Events, func(e pawl.Event) bool { b, ok := e.Body.(*pawl.IterationEnded); return ok && e.Loop == 1 && b != nil })
+	asked := append(slices.Clone(s.Events[:last]), pawl.Event{Seq: s.Events[last].Seq, Loop: 1, Body: &pawl.QuestionAsked{N: 1, Kind: pawl.AskBlocked}})
+	for want, events := range map[string][]pawl.Event{"verifying": s.Events[:last], "executing": asked} {
+		if task, err := New(documenttest.Fold(events), s.Blob); err != nil || task.Status != want {
+			t.Errorf("%v: it is %s, want %s", err, task.Status, want)
+		}
+	}
+	if task, err := New(documenttest.Fold(s.Events), s.Blob); err != nil || task.Plan.Subtasks[0].Result.Tokens != 4300 { // L-39
+		t.Errorf("%v: %+v", err, task.Plan.Subtasks[0].Result)
+	}
 	if task, err := New(documenttest.Fold(s.Events), s.Blob); err != nil || task.Status != "failed" || task.Plan.Subtasks[0].Result.Status != "partial" || task.Plan.Subtasks[2].Status != "blocked" {
 		t.Errorf("%v: %+v", err, task.Plan)
 	}

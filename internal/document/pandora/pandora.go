@@ -44,6 +44,14 @@ func capital(s string) string {
 // dashed is a text, or a dash where there is none.
 func dashed(s string) string { return cmp.Or(s, "-") }
 
+// counted is a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // titled is the whole title of a task whose spec was read.
 func titled(x *view.Task, spec pawl.TaskSpec) string {
 	return cmp.Or(spec.Title, plain.Line(x.Title, 0))
@@ -293,14 +301,15 @@ func CompletionMessage(r *view.Run, blobs view.Blobs) (string, error) {
 	t.line("| Task | Title | Status |")
 	t.line("|------|-------|--------|")
 	for _, x := range p.Tasks {
-		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x))
+		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(r, x))
 		saved += len(learnings(r, x))
 	}
 	notes(&t, "Failures", p, func(x *view.Task) string {
-		if x.Status != pawl.TaskFailed {
+		status, reason := standing(r, x)
+		if status != pawl.TaskFailed {
 			return ""
 		}
-		return dashed(x.Reason)
+		return dashed(reason)
 	})
 	notes(&t, "Blocked", p, func(x *view.Task) string {
 		if x.Status != pawl.TaskBlocked {
@@ -309,14 +318,14 @@ func CompletionMessage(r *view.Run, blobs view.Blobs) (string, error) {
 		return x.Cause + " cannot pass"
 	})
 	notes(&t, "Not Done", p, func(x *view.Task) string {
-		switch x.Status {
+		switch status, reason := standing(r, x); status {
 		case pawl.TaskPending, pawl.TaskRunning, pawl.TaskSkipped:
-			return dashed(x.Reason)
+			return dashed(reason)
 		}
 		return ""
 	})
 	t.line("")
-	t.line("**Learnings Saved:** %d patterns to obsidian_memory", saved)
+	t.line("**Learnings Saved:** %s to pawl memory", counted(saved, "pattern"))
 	return t.String(), nil
 }
 
@@ -337,12 +346,25 @@ func notes(t *page, heading string, p *view.Plan, of func(*view.Task) string) {
 	}
 }
 
-func statusMark(x *view.Task) string {
-	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[x.Status]
-	if mark == "" || x.IsStopped() {
+func statusMark(r *view.Run, x *view.Task) string {
+	status, _ := standing(r, x)
+	state, mark := x.State(), map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[status]
+	if status == pawl.TaskFailed {
+		state = status.String()
+	}
+	if mark == "" || status == pawl.TaskRunning && x.IsStopped() {
 		mark = "-"
 	}
-	return mark + " " + x.State()
+	return mark + " " + state
+}
+
+// standing returns a task's status and the reason of it. The task that a run which failed for good was at has
+// failed by the same.
+func standing(r *view.Run, x *view.Task) (pawl.TaskStatus, string) {
+	if x.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed {
+		return pawl.TaskFailed, r.Reason
+	}
+	return x.Status, x.Reason
 }
 
 // Trace is the run as it went, task by task in the order they were begun.
@@ -392,9 +414,11 @@ func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
 
 // traceEnd tells how a task's loop ended, and what it taught.
 func traceEnd(t *page, r *view.Run, l *view.Loop, blobs view.Blobs) {
-	switch {
+	switch x := r.Plan().Task(l.Task); {
 	case l.End == nil:
 		t.line("  Status: %s IN PROGRESS", l.Task)
+	case l.End.Stopped && x != nil && x.Status == pawl.TaskFailed: // a cancelled run cut it off
+		t.line("  Status: %s FAILED%s", l.Task, because(x.Reason))
 	case l.End.Stopped:
 		t.line("  Status: %s STOPPED", l.Task)
 	case l.End.Outcome.Succeeded():
@@ -425,18 +449,18 @@ const never = pawl.Seq(math.MaxUint64)
 
 // tracePass tells what came after one event and before another.
 func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*view.Gate, from, to pawl.Seq, blobs view.Blobs) {
-	rounds := 0
+	planned, worked := map[int]bool{}, map[int]bool{} // by round; the last one only says that all is done
 	var roles, said, after []string
 	first := ""
 	for _, s := range it.Sessions {
 		switch {
-		case s.Seq < from || s.Seq > to:
+		case s.Seq < max(from, it.Restarted()) || s.Seq > to:
 		case s.Place.Round > 0:
 			if first == "" {
 				first = s.Place.Step
 			}
-			if s.Place.Step == first && s.Try <= 1 {
-				rounds++
+			if planned[s.Place.Round] = true; s.Place.Step != first {
+				worked[s.Place.Round] = true
 			}
 			if role := capital(s.Place.Role); !slices.Contains(roles, role) {
 				roles = append(roles, role)
@@ -448,12 +472,12 @@ func tracePass(t *page, r *view.Run, l *view.Loop, it *view.Iteration, gates []*
 			after = append(after, fmt.Sprintf("[%s]", capital(s.Place.Step)))
 		}
 	}
+	rounds := len(worked)
+	if rounds == 0 {
+		rounds = len(planned)
+	}
 	if rounds > 0 {
-		iterations := "1 iteration"
-		if rounds > 1 {
-			iterations = fmt.Sprintf("%d iterations", rounds)
-		}
-		t.line("  [%s Loop - %s]", strings.Join(roles, "-"), iterations)
+		t.line("  [%s Loop - %s]", strings.Join(roles, "-"), counted(rounds, "iteration"))
 		for _, text := range said {
 			t.line("    - %s", text)
 		}
@@ -572,10 +596,9 @@ func TasksFile(r *view.Run, blobs view.Blobs) (TaskFile, error) {
 		f.Limit = r.Limits.Iterations
 	}
 	for _, x := range p.Tasks {
-		e := TaskFileEntry{x.Spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
-		if e.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed { // what it was at failed for good
-			e.Status, e.Reason = pawl.TaskFailed, plain.Line(r.Reason, 0)
-		} else if x.IsStopped() { // as whoever reads the file takes it up again
+		status, reason := standing(r, x)
+		e := TaskFileEntry{x.Spec(blobs), status, plain.Line(x.Cause, 0), plain.Line(reason, 0)}
+		if status == pawl.TaskRunning && x.IsStopped() { // as whoever reads the file takes it up again
 			e.Status = pawl.TaskPending
 		}
 		f.Tasks = append(f.Tasks, e)

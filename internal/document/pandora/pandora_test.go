@@ -2,6 +2,7 @@ package pandora
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestCompletionMessageOfPandora(t *testing.T) { // P-82 P-86 P-B14
 | TASK-002 | Password reset | ✓ passed |
 | TASK-003 | Session management | ✓ passed |
 
-**Learnings Saved:** 3 patterns to obsidian_memory
+**Learnings Saved:** 3 patterns to pawl memory
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -154,6 +155,9 @@ func TestTaskAtWorkWhenTheRunFails(t *testing.T) { // P-B15 P-85
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, err := CompletionMessage(documenttest.Fold(s.Events), s.Blob); err != nil || !strings.Contains(got, "| ✗ failed |") || !strings.Contains(got, "**Failures:**\n- TASK-001: no model: auth\n") {
+		t.Errorf("%v\n%s", err, got)
+	}
 	for _, x := range f.Tasks {
 		if x.Status == pawl.TaskRunning {
 			t.Errorf("%s is still running", x.ID)
@@ -163,6 +167,47 @@ func TestTaskAtWorkWhenTheRunFails(t *testing.T) { // P-B15 P-85
 		}
 	}
 	t.Errorf("no task has the run's reason: %+v", f.Tasks)
+}
+
+// A task that a cancelled run cut off has failed, in the trace as in the list. P-41
+func TestTaskThatACancelCutOff(t *testing.T) {
+	s := recorded.Story(t, "pandora-blocked")
+	for i, e := range s.Events {
+		if b, ok := e.Body.(*pawl.LoopEnded); ok && e.Loop > 1 {
+			*b = pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "enough", Stopped: true, Task: "failed"}
+			s.Events = s.Events[:i+1]
+			break
+		}
+	}
+	r := documenttest.Fold(s.Events)
+	const why = "cut off at its work: enough"
+	if got, err := Trace(r, s.Blob); err != nil || !strings.Contains(got, "  Status: TASK-001 FAILED: "+why+"\n") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if x := r.Plan().Task("TASK-001"); x.Status != pawl.TaskFailed || x.Reason != why {
+		t.Errorf("%s: %s", x.Status, x.Reason)
+	}
+	if got := view.Line(s.Events[len(s.Events)-1], r, s.Blob); got != "[TASK-001] Task FAILED: "+why {
+		t.Errorf("the log says %q", got)
+	}
+}
+
+// An attempt that the end of a process cut off counts no rounds beside those of the attempt after it. P-93
+func TestTraceOfARestart(t *testing.T) {
+	s := recorded.Story(t, "pandora-done")
+	i := slices.IndexFunc(s.Events, func(e pawl.Event) bool { _, ok := e.Body.(*pawl.LoopStarted); return ok && e.Loop == 2 })
+	from := i + slices.IndexFunc(s.Events[i:], func(e pawl.Event) bool { _, ok := e.Body.(*pawl.SessionStarted); return ok })
+	to := i + slices.IndexFunc(s.Events[i:], func(e pawl.Event) bool { _, ok := e.Body.(*pawl.Committed); return ok })
+	again := slices.Clone(s.Events[from:to])
+	last := pawl.Event{Loop: 2, Body: &pawl.IterationRestarted{Attempt: 2, Reason: "the process ended"}}
+	s.Events = slices.Concat(s.Events[:to], []pawl.Event{last}, again, s.Events[to:])
+	for i := range s.Events {
+		s.Events[i].Seq = pawl.Seq(i + 1)
+	}
+	got, err := Trace(documenttest.Fold(s.Events), s.Blob)
+	if err != nil || strings.Contains(got, "[Synthesis] → [Synthesis]") || strings.Count(got, "    - Read existing auth code\n") != 1 {
+		t.Errorf("%v\n%s", err, got)
+	}
 }
 
 func TestTraceOfPandora(t *testing.T) { // P-93
@@ -175,7 +220,7 @@ func TestTraceOfPandora(t *testing.T) { // P-93
 [Pandora Loop Starts]
 
 === Iteration 1: TASK-001 (OAuth integration) ===
-  [Planner-Coordinator Loop - 3 iterations]
+  [Planner-Coordinator Loop - 2 iterations]
     - Read existing auth code
     - Add OAuth routes
   [Synthesis] → [Tests: PASS] → [Validation: APPROVE]

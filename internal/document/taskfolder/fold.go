@@ -31,7 +31,7 @@ type story struct {
 	batches   []round
 	batch     *pawl.BatchStarted // under way
 	approved  map[int]bool       // of it, not yet in the branch
-	errors    []uint64           // of its gates
+	errors    []uint64           // of its gates and reviews
 	health    pawl.Health
 	course    []pawl.Recovery // what follows from it
 	why       string
@@ -271,13 +271,13 @@ func (s *story) loopEnded(loop pawl.LoopRef, b *pawl.LoopEnded) {
 }
 
 func (s *story) judged(loop pawl.LoopRef, b *pawl.GateJudged) {
-	if b.OnBase || b.On != "" || b.Kind == "" {
+	if b.OnBase || b.On != "" {
 		return
 	}
-	if s.batch != nil && b.Error != 0 {
+	if s.batch != nil && b.Verdict != pawl.VerdictPass && b.Error != 0 {
 		s.errors = append(s.errors, b.Error)
 	}
-	if loop != s.loop {
+	if loop != s.loop || b.Kind == "" {
 		return
 	}
 	i := slices.IndexFunc(s.gates, func(g *pawl.GateJudged) bool { return g.Gate == b.Gate })

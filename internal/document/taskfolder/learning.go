@@ -194,7 +194,8 @@ func recordOf(text string) record {
 	return r
 }
 
-var sectionName = pattern.Of(`^\*\*([A-Z][A-Za-z ]{2,30}):\*\*`)
+// sectionName matches a section's name as the memory and as a file has it.
+var sectionName = pattern.Of(`^\*\*([A-Z][A-Za-z ]{2,30})(?::\*\*|\*\*:)`)
 
 // sectionsOf are the texts behind names such as "**Context:**" at the beginning of a line,
 // the first of each name. What is in none is left out.
@@ -217,16 +218,26 @@ func (r record) write(p *page) {
 	for _, s := range sections {
 		text := line(r.text[s.name], 1200)
 		if s.name == alternatives && len(r.rejected) > 0 {
-			p.say("", "**"+s.name+":**", strings.TrimSuffix(bullets(r.rejected[:min(len(r.rejected), most)], 600), "\n"))
+			p.say("", "**"+s.name+"**:", strings.TrimSuffix(items(named(lines(r.rejected[:min(len(r.rejected), most)], 600))), "\n"))
 			continue
 		}
 		if text == "" {
 			text = s.without
 		}
 		if text != "" {
-			p.say("", "**"+s.name+":** "+text)
+			p.say("", "**"+s.name+"**: "+text)
 		}
 	}
+}
+
+// named sets the names of alternatives, which stand before their reasons, in bold.
+func named(all []string) []string {
+	for i, s := range all {
+		if name, reason, ok := strings.Cut(s, ": "); ok && !strings.Contains(name, "*") {
+			all[i] = "**" + name + "**: " + reason
+		}
+	}
+	return all
 }
 
 // decisionList names the decisions that have a file, or as long as there are none

@@ -79,7 +79,11 @@ func answered(file string) string {
 	}
 	out := line(title, maxTitle)
 	for _, s := range sections {
-		if text := plain.Text(says.text[s.name]); text != "" {
+		text := plain.Text(says.text[s.name])
+		if s.name == alternatives {
+			text = strings.ReplaceAll(text, "**", "") // their names are in bold
+		}
+		if text != "" {
 			out += "\n\n**" + s.name + ":** " + text
 		}
 	}

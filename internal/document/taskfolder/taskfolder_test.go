@@ -276,8 +276,8 @@ func TestLearningForms(t *testing.T) {
 		remembered(x, 3, pawl.MemoryAntiPattern, "Do not mock the clock. Tests hang."), remembered(x, 4, pawl.MemoryLearning, "的"))
 	files := x.render(nil)
 	for name, want := range map[string]string{
-		"001-tabs.md": "# Decision 001: Use tabs\n\nDate: 2026-11-21\nStatus: DECISION\n\n**Context:** task 1.2\n\n**Choice:** Use tabs. They are narrower.\n\n" +
-			"**Alternatives Rejected:** none are recorded\n\n**Depends On:** none\n\n**Invalidated If:** not recorded\n",
+		"001-tabs.md": "# Decision 001: Use tabs\n\nDate: 2026-11-21\nStatus: DECISION\n\n**Context**: task 1.2\n\n**Choice**: Use tabs. They are narrower.\n\n" +
+			"**Alternatives Rejected**: none are recorded\n\n**Depends On**: none\n\n**Invalidated If**: not recorded\n",
 		"002-run-make-first.md": "# Learning 002: Run make first\n\nDate: 2026-11-21\nStatus: LEARNING\n\n**Context:** task 1.2\n\n**Learning:** Run make first. It generates code.\n",
 		"003-anti-pattern.md": "# Anti-Pattern: Do not mock the clock\nStatus: ANTI-PATTERN\nDate: 2026-11-21\n\n**Context:** found in task 1.2.\n\n" +
 			"**What went wrong:** Do not mock the clock. Tests hang.\n\n**Avoid:** doing it again.\n",
@@ -370,8 +370,8 @@ func TestHostileTexts(t *testing.T) {
 // What patterns the batches show. V-44, V-45, V-B01
 func TestLoopState(t *testing.T) {
 	for name, test := range map[string]struct {
-		approved []int // of two each
-		errors   []uint64
+		approved []int    // of two each
+		errors   []uint64 // of its tests; of 7 and more, what its review objects to
 		health   *pawl.HealthJudged
 		want     []string
 	}{
@@ -379,6 +379,8 @@ func TestLoopState(t *testing.T) {
 			[]string{"**Status**: PROGRESSING", "**Confidence**: HIGH", "Consecutive failures: 0", "Same-error streak: 0", "Trend: improving", "\ncontinue\n"}},
 		"Stalled": {[]int{1, 0, 0}, []uint64{1, 3, 3}, &pawl.HealthJudged{Health: pawl.HealthStalled, Recoveries: []pawl.Recovery{pawl.RecoverGather, pawl.RecoverRevise}},
 			[]string{"**Status**: STALLED", "Consecutive failures: 2", "Same-error streak: 2", "Trend: stable", "\nretry-with-change\n"}},
+		"Refused": {[]int{0, 0, 0}, []uint64{7, 7, 7}, &pawl.HealthJudged{Health: pawl.HealthStalled},
+			[]string{"Consecutive failures: 3", "Same-error streak: 3"}},
 		"Declining": {[]int{2, 1}, []uint64{0, 0}, &pawl.HealthJudged{Health: pawl.HealthRegressing, Recoveries: []pawl.Recovery{pawl.RecoverRollback}},
 			[]string{"**Confidence**: MEDIUM", "Trend: declining", "\nrollback\n"}},
 		"FlipFlop": {[]int{2}, []uint64{0}, &pawl.HealthJudged{Health: pawl.HealthFlipFlop, Recoveries: []pawl.Recovery{pawl.RecoverAsk}},
@@ -390,7 +392,11 @@ func TestLoopState(t *testing.T) {
 			x := tell(t)
 			x.lists(1, specs...)
 			for i, approved := range test.approved {
-				x.say(1, &pawl.BatchStarted{N: i + 1, Tasks: []int{0, 1}}, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: test.errors[i]},
+				red := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: test.errors[i]}
+				if red.Error >= 7 {
+					red.Gate, red.Kind, red.Verdict = "batch-review", "", pawl.VerdictRevise
+				}
+				x.say(1, &pawl.BatchStarted{N: i + 1, Tasks: []int{0, 1}}, red,
 					&pawl.BatchEnded{N: i + 1, Attempted: 2, Approved: approved})
 			}
 			x.say(1, test.health)

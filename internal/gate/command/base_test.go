@@ -216,7 +216,7 @@ func TestBaseThatCouldNotBeJudged(t *testing.T) {
 		base   pawl.CommandResult
 		reason string
 	}{
-		"TimedOut": {late, "timed out after 2m; 1 test had passed; timeout_ms of gate tests sets the limit"},
+		"TimedOut": {late, "timed out after 2m; 1 test had passed; timeout_ms of gate tests changes the limit"},
 		"Killed":   {play(-1, ""), "the command was killed"},
 		"Missing":  {play(127, "sh: 1: check: not found\n"), "check is not installed (exit 127)"},
 	} {

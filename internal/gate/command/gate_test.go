@@ -218,7 +218,7 @@ func TestTimeoutReportsWhatThereWas(t *testing.T) {
 	res := play(-1, out)
 	res.TimedOut = true
 	r := MustJudge(t, spec(pawl.GateTests), res, nil)
-	want(t, r, pawl.VerdictFail, "timed out after 2m in TestHang; until then 1 test failed: TestC; 2 tests had passed; timeout_ms of gate tests sets the limit")
+	want(t, r, pawl.VerdictFail, "timed out after 2m in TestHang; until then 1 test failed: TestC; 2 tests had passed; timeout_ms of gate tests changes the limit")
 	if !r.Partial || r.Passed != 2 || r.Failed != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -233,7 +233,7 @@ func TestTimeoutReportsWhatThereWas(t *testing.T) {
 	}
 	plain := play(-1, "still compiling\n")
 	plain.TimedOut = true
-	want(t, MustJudge(t, spec(pawl.GateTypes), plain, nil), pawl.VerdictFail, "timed out after 2m; timeout_ms of gate types sets the limit")
+	want(t, MustJudge(t, spec(pawl.GateTypes), plain, nil), pawl.VerdictFail, "timed out after 2m; timeout_ms of gate types changes the limit")
 }
 
 func sarif(results ...string) string {

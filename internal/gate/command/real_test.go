@@ -138,7 +138,7 @@ func TestRealTimeout(t *testing.T) {
 	s := pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Timeout: 1500 * time.Millisecond,
 		Command: `printf '%s\n' '{"Action":"run","Package":"p","Test":"TestA"}' '{"Action":"pass","Package":"p","Test":"TestA"}' '{"Action":"run","Package":"p","Test":"TestHang"}'; sleep 60`}
 	r := MustRun(t, s, t.TempDir(), nil)
-	want(t, r, pawl.VerdictFail, "timed out after 1.5s in TestHang; 1 test had passed; timeout_ms of gate tests sets the limit")
+	want(t, r, pawl.VerdictFail, "timed out after 1.5s in TestHang; 1 test had passed; timeout_ms of gate tests changes the limit")
 	if !r.Partial {
 		t.Error("it is not partial")
 	}

@@ -220,8 +220,8 @@ func passed(results []*pawl.GateJudged, green, red string) string {
 
 // insecure returns why security calls for the strongest tier, or "".
 func (lad *State) insecure(c *Case) string {
-	if c.Judgement.halt() {
-		return verdict.HaltReason(c.Results)
+	if h := verdict.Halt(c.Results); h != nil {
+		return h.Gate + ": " + h.Reason // it does not halt the run
 	}
 	if a := lad.Last(); a != nil && a.Security != 0 && a.Security == verdict.Diagnostics(c.Results) {
 		return "the same security finding twice in a row"

@@ -46,7 +46,7 @@ func blocked(b *Batch) string {
 	var all []string
 	for i := range b.Tasks {
 		if t := &b.Tasks[i]; t.Result == Blocked {
-			all = append(all, strings.TrimSuffix(fmt.Sprintf("task %d needs %s", t.Task+1, t.Blocker), " needs "))
+			all = append(all, strings.TrimSuffix(fmt.Sprintf("task %d needs %s", t.Task+1, strings.TrimPrefix(t.Blocker, "needs ")), " needs "))
 		}
 	}
 	if all == nil {

@@ -22,7 +22,7 @@ func TestNoBatch(t *testing.T) {
 // V-46, V-B09: what is needed is told, however much it is, also in the first batch.
 func TestBlockedTellsWhatIsNeeded(t *testing.T) {
 	v := tuned([]Batch{{N: 1, Tasks: []Task{
-		{Task: 0, Result: Approved}, {Task: 1, Result: Blocked, Blocker: "the staging key"}, {Task: 4, Result: Blocked}}}})
+		{Task: 0, Result: Approved}, {Task: 1, Result: Blocked, Blocker: "needs the staging key"}, {Task: 4, Result: Blocked}}}})
 	if want := "blocked in batch 1: task 2 needs the staging key; task 5"; v.Health != pawl.HealthBlocked || v.Reason != want {
 		t.Errorf("%+v, want %q", v, want)
 	}

@@ -119,8 +119,13 @@ func TestPlanOutcome(t *testing.T) {
 	if p.Outcome("") != pawl.OutcomeIncomplete || p.Unmet() != "0 of 3 tasks passed; 3 not begun: a, b, c" {
 		t.Errorf("%s: %s", p.Outcome(""), p.Unmet())
 	}
+	p.Capped = 1 // P-B04
+	if got := p.Unmet(); got != "max iterations reached: 0 of 3 tasks passed; 3 not begun: a, b, c" {
+		t.Error(got)
+	}
 	p.Set(0, pawl.TaskFailed)
 	p.Set(1, pawl.TaskBlocked)
+	p.Capped = 0
 	if p.Outcome("") != pawl.OutcomeIncomplete { // c could run
 		t.Errorf("%s: %s", p.Outcome(""), p.Unmet())
 	}

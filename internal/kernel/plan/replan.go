@@ -23,11 +23,18 @@ func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf
 		i := p.Dead[p.Excused]
 		return pawl.ReplanFailure, strings.TrimSuffix(fmt.Sprintf("task %s failed (%s)", p.Entries[i].ID, strings.TrimRight(reasonOf(p.At(i).Loop), ". ")), " ()")
 	case p.Found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
-		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.Found)
+		return pawl.ReplanDiscovery, counted(p.Found, "discovery", "discoveries") + " since the plan was made"
 	case every > 0 && waiting && passed/every > max(0, passed-p.Since)/every:
 		return pawl.ReplanSchedule, fmt.Sprintf("%d of %d tasks have passed", passed, len(p.Entries))
 	}
 	return "", ""
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Call records that the plan is being made anew.

@@ -37,6 +37,7 @@ func TestCallsForAnother(t *testing.T) {
 		{"a failure of a settled plan", []func(*Plan){failed, (*Plan).Settle}, "failure", 0, true, "", ""},
 		{"a critical failure", []func(*Plan){failed, func(p *Plan) { p.Fail(3, false, false, false) }}, "failure", 0, true, pawl.ReplanFailure, "task b failed (loop 8)"},
 		{"a discovery", []func(*Plan){passed, found}, "discovery", 2, true, pawl.ReplanDiscovery, "2 discoveries since the plan was made"},
+		{"one discovery", []func(*Plan){func(p *Plan) { p.Found = 1 }}, "discovery", 0, true, pawl.ReplanDiscovery, "1 discovery since the plan was made"}, // L-66
 		{"a discovery while a person is asked", []func(*Plan){found}, "discovery", 0, false, "", ""},
 		{"a discovery that calls for nothing", []func(*Plan){found}, "failure", 0, true, "", ""},
 		{"as many passed", []func(*Plan){passed}, "", 2, true, pawl.ReplanSchedule, "2 of 4 tasks have passed"},

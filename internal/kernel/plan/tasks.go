@@ -8,8 +8,8 @@ import (
 	"pawl"
 )
 
-// Unmet returns how many tasks have not passed, by status and with the first four ids of each, or
-// "" if all have passed.
+// Unmet returns that no more tasks may be begun, if so, and how many tasks have not passed, by status and
+// with the first four ids of each, or "" if all have passed.
 func (p *Plan) Unmet() string {
 	if p.Succeeded() {
 		return ""
@@ -34,7 +34,11 @@ func (p *Plan) Unmet() string {
 	add(pawl.TaskSkipped, "skipped")
 	add(pawl.TaskPending, "not begun")
 	add(pawl.TaskRunning, "not finished")
-	return fmt.Sprintf("%d of %d tasks passed; %s", p.Count[pawl.TaskPassed], len(p.Entries), strings.Join(parts, "; "))
+	limit := ""
+	if p.Capped > 0 && p.Count[pawl.TaskPending] > 0 {
+		limit = "max iterations reached: "
+	}
+	return fmt.Sprintf("%s%d of %d tasks passed; %s", limit, p.Count[pawl.TaskPassed], len(p.Entries), strings.Join(parts, "; "))
 }
 
 // Outcome returns the outcome of a loop whose children have not all passed. Then is what its
