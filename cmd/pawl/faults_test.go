@@ -340,19 +340,6 @@ func (x *trial) failing(errno string, calls ...string) fate {
 	return goesOn
 }
 
-// killTree kills a process and all that descend from it. strace, killed alone, would let what it
-// traces go on.
-func killTree(pid int) {
-	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
-	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	for child := range strings.FieldsSeq(string(out)) {
-		if n, err := strconv.Atoi(child); err == nil {
-			killTree(n)
-		}
-	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
-}
-
 // project is the folder of what the run's project stores, which need not be there yet.
 func (x *trial) project() string {
 	x.t.Helper()

@@ -300,6 +300,19 @@ func (v *victim) strikeAfter(t *testing.T, cmd *exec.Cmd, events int, d time.Dur
 	v.nothingRuns(t)
 }
 
+// killTree kills a process and all that descend from it. strace, killed alone, would let what it
+// traces go on.
+func killTree(pid int) {
+	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for child := range strings.FieldsSeq(string(out)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			killTree(n)
+		}
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
 // finish lets the run go on to its end.
 func (v *victim) finish(t *testing.T) {
 	t.Helper()
