@@ -405,7 +405,7 @@ func (w *weighing) expectations(g *pawl.GateSpec, own *pawl.GateReport) {
 	}
 	if len(bad)+len(red) == 0 && there.Passed+there.Failed == 0 && own.Verdict == pawl.VerdictPass && !w.excused(there.Output) {
 		text := fmt.Sprintf("gate %s fails: %s", g.Name, there.Reason)
-		if w.blame(pawl.FindExpectation, "with the base's file "+text, w.silent()...) || known != nil || w.blame(pawl.FindExpectation, "without it "+text, w.suspects("")...) {
+		if w.blame(pawl.FindExpectation, "with the base's file "+text, w.silent(there.Output)...) || known != nil || w.blame(pawl.FindExpectation, "without it "+text, w.suspects("")...) {
 			return // it shows no more than that it fails
 		}
 	}
@@ -486,7 +486,7 @@ func (w *weighing) unended(g *pawl.GateSpec, there *pawl.GateReport) bool {
 	text := fmt.Sprintf("with the base's file gate %s gives no verdict: %s", g.Name, there.Reason)
 	raised := w.blame(pawl.FindGateInput, text, w.touched(nil, pawl.ClassGateInput)...)
 	if g.Kind == pawl.GateTests {
-		raised = w.blame(pawl.FindExpectation, text, w.silent()...) || raised
+		raised = w.blame(pawl.FindExpectation, text, w.silent(there.Output)...) || raised
 		if !raised && len(w.touched(hadIt, pawl.ClassTest)) == 0 {
 			raised = w.blame(pawl.FindExpectation, fmt.Sprintf("without it gate %s gives no verdict: %s", g.Name, there.Reason), w.suspects("")...)
 		}
@@ -495,14 +495,17 @@ func (w *weighing) unended(g *pawl.GateSpec, there *pawl.GateReport) bool {
 }
 
 // silent returns the changed files of what the base expects whose source does not say it, besides gate inputs:
-// test support, or else tests in a language that is not known.
-func (w *weighing) silent() []string {
+// test support, or else tests of which a comparison of the sources shows nothing, because their language is not
+// known or they expect something outside of tests that have a name. The latter are left out if output is that of
+// tests that do not fit the code.
+func (w *weighing) silent(output string) []string {
 	if files := w.touched(hadIt, pawl.ClassSupport); len(files) > 0 {
 		return files
 	}
 	return w.touched(func(f *pawl.FileChange) bool {
-		_, ok := source.Tests(source.File{Path: f.Path, Data: f.Old.Data})
-		return hadIt(f) && !ok
+		_, known := source.Tests(source.File{Path: f.Path, Data: f.Old.Data})
+		shown := slices.ContainsFunc(w.changes, func(c source.Change) bool { return c.Path == f.Path })
+		return hadIt(f) && (!known || !shown && !misfit.MatchString(output))
 	}, pawl.ClassTest)
 }
 
