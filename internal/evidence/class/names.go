@@ -147,6 +147,12 @@ var readers = []string{"shellcheck", "shfmt", "cat", "cp", "rm", "chmod", "echo"
 	"sed", "awk", "jq", "stat", "find", "sort", "uniq", "cut", "tr", "printf", "mv", "mkdir", "touch",
 	"pip", "pip3", "pip-compile", "pip-sync"}
 
+// filters run a program that their option -f names the file of.
+var filters = []string{"awk", "gawk", "mawk", "nawk", "busybox", "sed", "gsed", "jq", "gojq"}
+
+// filterOptions are the forms of that option.
+var filterOptions = []string{"-f", "--file", "--from-file"}
+
 // setUpOptions name a file that is loaded before tests.
 var setUpOptions = []string{"--require", "--import", "--loader", "--experimental-loader", "--preload", "--bootstrap", "--setupFiles", "--setupFilesAfterEnv",
 	"--globalSetup", "--test-global-setup", "--helper", "--file"}
@@ -337,6 +343,10 @@ func (u *uses) option(at place, w string, rest []string, program string) int {
 		if isRelative(value) {
 			u.resolve(at, value, usedSetUp)
 		}
+		return taken
+	case slices.Contains(filterOptions, key) && slices.Contains(filters, program):
+		u.looksAt(at, value)
+		u.operand(at, value, true, program)
 		return taken
 	case key == "--run" && program == "node":
 		u.add(u.scripts, value)
