@@ -497,7 +497,7 @@ func (w *weighing) unended(g *pawl.GateSpec, there *pawl.GateReport) bool {
 // silent returns the changed files of what the base expects whose source does not say it, besides gate inputs:
 // test support, or else tests of which a comparison of the sources shows nothing, because their language is not
 // known or they expect something outside of tests that have a name. The latter are left out if output is that of
-// tests that do not fit the code.
+// tests that do not fit the code, or a compiler may have refused them.
 func (w *weighing) silent(output string) []string {
 	if files := w.touched(hadIt, pawl.ClassSupport); len(files) > 0 {
 		return files
@@ -505,7 +505,7 @@ func (w *weighing) silent(output string) []string {
 	return w.touched(func(f *pawl.FileChange) bool {
 		_, known := source.Tests(source.File{Path: f.Path, Data: f.Old.Data})
 		shown := slices.ContainsFunc(w.changes, func(c source.Change) bool { return c.Path == f.Path })
-		return hadIt(f) && (!known || !shown && !misfit.MatchString(output))
+		return hadIt(f) && (!known || !shown && isInterpreted(f.Path) && !misfit.MatchString(output))
 	}, pawl.ClassTest)
 }
 
