@@ -339,7 +339,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) error {
 // the worktree is opened.
 func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	s.live--
-	byPerson := l.endedByPerson(b)
+	byPerson, shown := l.endedByPerson(b), s.proof(l).ShowsGoal()
 	if l.Phase == PhasePending {
 		s.leaveAdmissionQueue(l)
 	}
@@ -358,7 +358,7 @@ func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 		l.gen.Back.Merged = nil // no ref keeps it
 	}
 	if l.Parent != 0 {
-		s.endChild(l, b, byPerson)
+		s.endChild(l, b, byPerson, shown)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
 		l.dropDetails()

@@ -257,7 +257,7 @@ func (l *Loop) endedByPerson(b *pawl.LoopEnded) bool {
 
 // endChild records how a task's loop ended. A loop that the run's end stopped continues when the
 // run does, so its task stays as it is.
-func (s *State) endChild(l *Loop, b *pawl.LoopEnded, byPerson bool) {
+func (s *State) endChild(l *Loop, b *pawl.LoopEnded, byPerson, shown bool) {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil {
 		return
@@ -275,7 +275,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded, byPerson bool) {
 	case b.Stopped:
 		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():
-		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified, s.proof(l).ShowsGoal())
+		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified, shown)
 		p.goals.Land(&l.goals)
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical

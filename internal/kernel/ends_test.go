@@ -546,6 +546,7 @@ func (e *end) contradictions() (out []string) {
 	if e.added != "proven" && (e.mends == "none" || e.base == "green") {
 		wrong(end.Proof.ShowsGoal(), "%s shows the goal, though nothing does: %s", end.Outcome, end.Proof.Words())
 	}
+	wrong(end.Outcome == pawl.OutcomeComplete && e.added == "proven" && !end.Proof.ShowsGoal(), "complete by new tests that show the goal, and only %s", end.Proof.Words())
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)
 	wrong(end.Reason == "", "%s without a reason", end.Outcome)
 	for _, claim := range endClaims {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
@@ -263,7 +264,7 @@ func TestFailuresThatAreVoid(t *testing.T) {
 		s, l := groupOf(t, pawl.Children{Kind: "task", Group: 1, OnFailure: row.on}, pawl.TaskEntry{ID: "a", Critical: row.critical})
 		k := childOf(t, s, 0)
 		k.Iteration = 3
-		s.endChild(k, &pawl.LoopEnded{Outcome: pawl.OutcomeFailed}, false)
+		s.endChild(k, &pawl.LoopEnded{Outcome: pawl.OutcomeFailed}, false, true)
 		if task := l.gen.plan.At(0); task.Status != pawl.TaskFailed || task.Void != row.want || task.Tries != 3 || len(l.gen.plan.Kids) != 0 {
 			t.Errorf("%q, critical is %t: %+v", row.on, row.critical, task)
 		}
@@ -504,6 +505,20 @@ func TestLanding(t *testing.T) {
 		l.gen.batch, l.open = &land.Batch{N: 1, Members: []land.Member{row.member}}, row.open
 		if got := s.isLanding(k); got != row.want || s.isLanding(l) {
 			t.Errorf("%s: it is landing: %t", row.name, got)
+		}
+	}
+}
+
+// What shows a task's work is known only until its loop drops it: the plan keeps whether there is more than that
+// nothing broke. F-67
+func TestShownByTasks(t *testing.T) {
+	for _, green := range []int{0, 1} {
+		s, l := groupOf(t, pawl.Children{Kind: "task", Group: 1}, pawl.TaskEntry{ID: "a"})
+		k := childOf(t, s, 0)
+		k.cand = &land.Candidate{Goals: &exam.Weighing{Over: true, Count: green}}
+		s.applyLoopEnded(k, &pawl.LoopEnded{Outcome: pawl.OutcomeComplete})
+		if got := l.gen.plan.At(0).Shown; got != (green == 1) {
+			t.Errorf("with %d goal tests green the task's work is shown: %t", green, got)
 		}
 	}
 }
