@@ -197,7 +197,7 @@ func (p *picking) named() {
 }
 
 // namedWithin returns the tests that what was asked for names and that a gate shows nothing of at the base,
-// because what they are in could not be built there.
+// because their package or file could not be built there.
 func (p *picking) namedWithin(t pawl.GoalTest) []string {
 	if !report.IsWhole(t.Name) || p.Survey.c.Contents == nil {
 		return nil

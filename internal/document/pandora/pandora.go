@@ -44,7 +44,7 @@ func capital(s string) string {
 // dashed is a text, or a dash where there is none.
 func dashed(s string) string { return cmp.Or(s, "-") }
 
-// counted is a number of things.
+// counted returns a number with the name of what is counted: "1 task", "3 tasks".
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

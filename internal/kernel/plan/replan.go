@@ -30,6 +30,7 @@ func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf
 	return "", ""
 }
 
+// counted returns a number with the name of what is counted: "1 task", "3 tasks".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		many = one
