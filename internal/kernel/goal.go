@@ -46,6 +46,12 @@ func (s *State) tellsOfBase(l *Loop, gate int) bool {
 // worse than its base is all that is asked for.
 func (l *Loop) judgesOnly() bool { return l.flow.Main == 0 }
 
+// changedNothing reports whether the run's result is the base. What passes then passed before, so that it
+// shows nothing. Of a task it may be that others have done its work.
+func (l *Loop) changedNothing() bool {
+	return l.Parent == 0 && !l.judgesOnly() && l.cand.Total == 0
+}
+
 // goalsAtStart has the goal tests picked that the goal names, and those that the session picked which
 // assessed the request, before the work starts. It reports whether they are known.
 func (d *draft) goalsAtStart(l *Loop) bool {
@@ -291,7 +297,7 @@ func (s *State) proof(l *Loop) pawl.Proof {
 		case r.Verdict != pawl.VerdictPass || r.Judge != pawl.JudgeGate:
 		case r.Kind == "" && r.By != "":
 			p.Person = brief.Cut(r.By, 60)
-		case r.Kind == pawl.GateTests:
+		case r.Kind == pawl.GateTests && !l.changedNothing():
 			p.Kept += r.Kept
 		case r.Kind == pawl.GateHeldOut && i >= 0:
 			p.HeldOut = l.base[i].known && l.base[i].red

@@ -30,6 +30,7 @@ func TestAllTasksPassed(t *testing.T) {
 		{"all passed, one without proof, but own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete", nil},
 		{"all were done before", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete unverified", func(l *Loop) { l.gen.plan.Edit(0).Loop = 0; l.gen.plan.Edit(1).Loop = 0 }},
 		{"all passed, and nothing has changed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete unverified", func(l *Loop) { l.Head = l.Base }},
+		{"nothing has changed, and own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, []*pawl.GateJudged{proof}, "complete unverified", func(l *Loop) { l.Head, l.cand.Total = l.Base, 0 }}, // F-96
 		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete", nil},
 		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked", nil},
 		{"the plan of an earlier attempt", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete", nil},
@@ -44,7 +45,7 @@ func TestAllTasksPassed(t *testing.T) {
 			}
 			two := plan.New(g, 1, blobOf("two"))
 			l := newLoop(1, &r.Kinds[0])
-			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Committed: &pawl.Committed{}, Results: row.own}
+			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Committed: &pawl.Committed{Total: 1}, Results: row.own}
 			l.flow = flow.Of(l.Kind)
 			l.Head = "c2"
 			for i, status := range row.statuses {

@@ -74,6 +74,7 @@ type Judgement struct {
 	Mute                  string       // a gate of tests that is red and shows no single tests; empty = there is none
 	Unjudged              int          // criteria of the user's that nobody judged
 	NoWork                bool         // the loop only judges what others made, which needs no proof
+	Unchanged             bool         // the run's result is the base
 	Conflict              bool         // it conflicts with what was merged in the meantime
 	Children              string       // why not every child passed; empty = they did, or there are none
 	ChildrenOutcome       pawl.Outcome // the outcome of the loop if Children is not empty
@@ -183,6 +184,8 @@ func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 		r.Reason = fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute)
 	case !j.Green && !named:
 		r.Reason = passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green")
+	case j.Proof.IsNone() && j.Unchanged:
+		r.Reason = "nothing was changed, and nothing shows that the goal is reached"
 	case j.Proof.IsNone() && !j.NoWork:
 		r.Reason = NoProof
 	default:
