@@ -26,6 +26,9 @@ type Tool interface {
 	Call(ctx context.Context, env ToolEnv, args json.RawMessage) (ToolResult, error)
 }
 
+// ChangesFiles reports whether a tool of this name can change the worktree.
+func ChangesFiles(name string) bool { return name == "write" || name == "edit" || name == "run" }
+
 // ToolEnv is the world a tool call may touch.
 type ToolEnv struct {
 	// Dir is the worktree's absolute path. No tool reads or writes outside it.

@@ -87,6 +87,9 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	x := session.Start(b, s.Alive)
 	l.session = b.Session
 	l.sessions = append(l.sessions, x)
+	if b.Purpose == pawl.ForStep && l.iter != nil && slices.ContainsFunc(l.flow.Steps[b.Index].Tools, pawl.ChangesFiles) {
+		l.iter.worked = true
+	}
 	return nil
 }
 

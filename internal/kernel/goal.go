@@ -46,11 +46,14 @@ func (s *State) tellsOfBase(l *Loop, gate int) bool {
 // worse than its base is all that is asked for.
 func (l *Loop) judgesOnly() bool { return l.flow.Main == 0 }
 
-// changedNothing reports whether the run's result is the base. What passes then passed before, so that it
-// shows nothing. Of a task it may be that others have done its work.
+// changedNothing reports whether the run was to change something, and its result is the base. What passes
+// then passed before, so that it shows nothing. Of a task it may be that others have done its work.
 func (l *Loop) changedNothing() bool {
-	return l.Parent == 0 && !l.judgesOnly() && l.cand.Total == 0
+	return l.Parent == 0 && !l.judgesOnly() && !l.onlyAnswers() && l.cand.Total == 0
 }
+
+// onlyAnswers reports whether the loop has answered its request without a step that can change files.
+func (l *Loop) onlyAnswers() bool { return !l.gen.planned && !l.iter.rejudges && !l.iter.worked }
 
 // goalsAtStart has the goal tests picked that the goal names, and those that the session picked which
 // assessed the request, before the work starts. It reports whether they are known.

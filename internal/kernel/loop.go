@@ -132,6 +132,7 @@ type Iteration struct {
 	stepFailed string // why the steps failed; empty = they did not
 	outOfTime  string // why a step ended whose work is judged all the same; empty = none did
 	restart    string // why the steps must start again; empty = they need not
+	worked     bool   // a step that can change files has begun
 	rejudges   bool   // no step runs: it judges what the last one left
 
 	items      []flow.Item // the progress of a step with for_each, by entry

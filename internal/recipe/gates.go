@@ -46,14 +46,27 @@ func Judges(r *pawl.Recipe, gates []pawl.GateSpec) bool {
 	return slices.ContainsFunc(stagesOf(r), func(s pawl.Stage) bool { return len(s.Commands) == 0 })
 }
 
-// JudgesCriteria reports whether a model or a person judges the finished work of the root loop.
-func JudgesCriteria(r *pawl.Recipe) bool {
+// Judged is when a model or a person judges the finished work of a recipe's first loop.
+type Judged int
+
+// When the finished work is judged.
+const (
+	JudgedNever   Judged = iota // never
+	JudgedUnsplit               // only if the loop does it without a list of tasks
+	JudgedAlways                // always
+)
+
+// JudgesCriteria reports when a model or a person judges the finished work of the root loop.
+func JudgesCriteria(r *pawl.Recipe) Judged {
 	k := r.Kind(r.Start)
-	stages := k.FinalGates
-	if k.Children == nil {
-		stages = slices.Concat(k.Gates, k.FinalGates)
+	judges := func(s pawl.Stage) bool { return s.Review != nil || s.Human }
+	switch {
+	case slices.ContainsFunc(k.FinalGates, judges), k.Children == nil && slices.ContainsFunc(k.Gates, judges):
+		return JudgedAlways
+	case k.Children != nil && k.Children.When != nil && slices.ContainsFunc(k.Gates, judges):
+		return JudgedUnsplit
 	}
-	return slices.ContainsFunc(stages, func(s pawl.Stage) bool { return s.Review != nil || s.Human })
+	return JudgedNever
 }
 
 // commandKinds are the kinds of command gates that the recipe runs, * for all, sorted.

@@ -368,7 +368,7 @@ func (c *kindChecker) forEach(path string, s *pawl.Step) {
 // changesNothing reports tools that a step must not have, and why.
 func (c *kindChecker) changesNothing(path string, s *pawl.Step, why string) {
 	for i, tool := range s.Tools {
-		if slices.Contains(changing, tool) {
+		if pawl.ChangesFiles(tool) {
 			c.bad(at(path+".tools", i), "%s", why)
 		}
 	}

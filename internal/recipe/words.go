@@ -8,11 +8,8 @@ import "pawl"
 // harness itself.
 var tools = []string{"read", "write", "edit", "list", "glob", "grep", "run", "update_dependencies", "remember", "blackboard"}
 
-// changing are the tools that can change a worktree.
-var changing = []string{"write", "edit", "run"}
-
-// writing are those that are made for it.
-var writing = changing[:2]
+// writing are the tools that are made to change a worktree; others can: see [pawl.ChangesFiles].
+var writing = []string{"write", "edit"}
 
 // outputs are the structured results a step may end with: see [pawl.SubmitTool].
 var outputs = []string{

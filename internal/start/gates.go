@@ -116,9 +116,7 @@ func (s *starting) checkGates() error {
 		return pawl.Errorf(pawl.CodeInvalid, "no gate would judge the result: %s, it has no other gate, and the run has %s", recipe.Runs(r), strings.Join(kinds, ", ")).
 			WithField("recipe").WithHint("let a loop of the recipe run all of them, in %s: gates: [{name: gates, commands: [all]}]", cmp.Or(strings.Join(s.spec.Origin.Files, ", "), "a recipe of your own"))
 	}
-	if n := len(s.spec.Criteria); n > 0 && !recipe.JudgesCriteria(r) {
-		s.spec.Warnings = append(s.spec.Warnings, fmt.Sprintf("the recipe %s has no review of the finished work: nobody judges the criteria, so the run can only end unverified", r.Name))
-	}
+	s.warnOfCriteria()
 	for _, g := range gates {
 		switch why := recipe.NeverRun(r, g.Kind); {
 		case why != "" && g.Kind == pawl.GateHeldOut:
@@ -128,6 +126,24 @@ func (s *starting) checkGates() error {
 		}
 	}
 	return nil
+}
+
+// warnOfCriteria warns of criteria that nobody may judge the finished work by.
+func (s *starting) warnOfCriteria() {
+	if len(s.spec.Criteria) == 0 {
+		return
+	}
+	r, review := &s.spec.Recipe, "review of the finished work"
+	if s.req.Flags.NoFinalReview {
+		review = "other review of the finished work"
+	}
+	switch recipe.JudgesCriteria(r) {
+	case recipe.JudgedNever:
+		s.spec.Warnings = append(s.spec.Warnings, fmt.Sprintf("the recipe %s has no %s: nobody judges the criteria, so the run can only end unverified", r.Name, review))
+	case recipe.JudgedUnsplit:
+		s.spec.Warnings = append(s.spec.Warnings, fmt.Sprintf("the recipe %s has no %s that was split into tasks: if it is split, nobody judges the criteria, and the run can only end unverified", r.Name, review))
+	case recipe.JudgedAlways:
+	}
 }
 
 // mustPass gives a test that must pass to its gate: the one that is named before it, or the only one

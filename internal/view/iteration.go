@@ -107,10 +107,13 @@ func (l *Loop) lastEnded() *Iteration {
 }
 
 // Decision returns the word for what followed from an iteration. That a loop below the root ended does not
-// halt the run, unless its outcome says so.
+// halt the run, unless its outcome says so; that every gate let it pass does not mean that anything shows it.
 func (l *Loop) Decision(b *pawl.IterationEnded) string {
-	if b.Decision == pawl.DecideHalt && b.Outcome != "" && l != nil && l.Parent != 0 {
+	switch {
+	case b.Decision == pawl.DecideHalt && b.Outcome != "" && l != nil && l.Parent != 0:
 		return string(b.Outcome)
+	case b.Decision == pawl.DecideComplete && b.Outcome == pawl.OutcomeUnverified:
+		return "complete, unverified"
 	}
 	return string(b.Decision)
 }
@@ -192,7 +195,7 @@ func (t teller) tellIteration() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.IterationStarted: // D-29
 		if b.Rejudges {
-			return fmt.Sprintf("Iteration %s judges the same work once more, without its steps%s", of(b.N, b.Max), because(b.Reason))
+			return fmt.Sprintf("Iteration %d judges the same work once more, without its steps%s", b.N, because(b.Reason))
 		}
 		tier := ""
 		if t.l != nil && r.Recipe.Kind(t.l.Kind).WorkTier(b.Tier) > 0 {

@@ -220,6 +220,8 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 		return fmt.Sprintf("%s stopped with the run%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskDropped: // its group has another one
 		return fmt.Sprintf("%s dropped%s · %s · %s", capital(t.l.Kind), because(cmp.Or(x.Reason, b.Reason)), t.r.spending(t.l.Spent), done)
+	case x.Status == pawl.TaskPassed && b.Outcome == pawl.OutcomeUnverified:
+		return fmt.Sprintf("%s PASSED, UNVERIFIED%s · %s · %s", capital(t.l.Kind), because(b.Reason), t.r.spending(t.l.Spent), done)
 	case x.Status == pawl.TaskPassed:
 		return fmt.Sprintf("%s PASSED · %s · %s", capital(t.l.Kind), t.r.spending(t.l.Spent), done)
 	case b.Outcome == pawl.OutcomeCancelled && len(t.l.Iterations) == 0:

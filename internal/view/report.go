@@ -103,7 +103,7 @@ func decided(it *Iteration) (decision, reason string) {
 	if it.End.Decision == pawl.DecideCouncil {
 		return "ESCALATE", "a council convenes: " + it.End.Reason
 	}
-	return strings.ToUpper(string(it.End.Decision)), it.End.Reason
+	return strings.ToUpper((*Loop)(nil).Decision(it.End)), it.End.Reason
 }
 
 // tally is what several gates of a kind said together.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/verdict"
@@ -175,20 +176,23 @@ const NoProof = "every gate lets it pass, and nothing shows that the goal is rea
 func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 	r := Ruling{Decision: pawl.DecideComplete, Outcome: pawl.OutcomeUnverified}
 	named := j.Proof.Goals+j.Proof.Added+j.Proof.Tasks+j.Proof.Unbroken > 0
+	var why []string
 	switch {
 	case j.RedWeak != "":
-		r.Reason = j.RedWeak
-	case j.Unjudged > 0:
-		r.Reason = "nobody judged whether the criteria are met"
+		why = append(why, j.RedWeak)
 	case j.Mute != "" && j.Proof.Goals == 0 && j.Proof.Person == "" && !j.Proof.Docs:
-		r.Reason = fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute)
+		why = append(why, fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute))
 	case !j.Green && !named:
-		r.Reason = passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green")
+		why = append(why, passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green"))
 	case j.Proof.IsNone() && j.Unchanged:
-		r.Reason = "nothing was changed, and nothing shows that the goal is reached"
+		why = append(why, "nothing was changed, and nothing shows that the goal is reached")
 	case j.Proof.IsNone() && !j.NoWork:
-		r.Reason = NoProof
-	default:
+		why = append(why, NoProof)
+	}
+	if j.Unjudged > 0 {
+		why = append(why, "nobody judged whether the criteria are met")
+	}
+	if r.Reason = strings.Join(why, "; "); r.Reason == "" {
 		r.Outcome, r.Reason = pawl.OutcomeComplete, passed(results, "every gate passed", "every gate passed or is no worse than at the base")
 	}
 	return r
