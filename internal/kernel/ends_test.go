@@ -25,7 +25,7 @@ var readEnds = flag.Int("ends", 0, "print so many ends of TestEnds whole, drawn 
 // gates see, and what was asked for.
 type situation struct {
 	base   string // what the tests say of the base
-	mends  string // which of the red tests every attempt mends
+	mends  string // which of the red tests every attempt mends; idle = it changes nothing
 	added  string // the tests that it adds
 	other  string // the gate beside the tests
 	judged bool   // somebody judges by the user's criteria
@@ -35,7 +35,7 @@ type situation struct {
 
 var (
 	endBases   = []string{"green", "red", "partly", "unjudged", "unbuilt", "code"}
-	endMends   = []string{"none", "some", "all", "breaks", "flaky", "late"}
+	endMends   = []string{"none", "some", "all", "breaks", "flaky", "late", "idle"}
 	endAdded   = []string{"proven", "unproven", "none"}
 	endOthers  = []string{"green", "red", "old", "exit", "none"}
 	endRecipes = []string{"pawl", "taskloop", "pandora", "loom", "coherence", "loopr"}
@@ -50,6 +50,9 @@ func situations() []situation {
 				for _, added := range endAdded {
 					if base == "code" && added == "proven" {
 						continue // a gate that names no tests cannot show it
+					}
+					if mends == "idle" && added != "none" {
+						continue
 					}
 					for _, other := range endOthers {
 						for i := range 4 {
@@ -248,7 +251,7 @@ func (e *end) redBase() []string {
 
 // red are the tests that a candidate has red.
 func (e *end) red(f *pawl.Effect, commit pawl.CommitHash) []string {
-	mends, last := e.mends, f.Place.Iteration > 1 || f.Place.Task == "" && len(e.w.state.Loops()) > 1
+	mends, last := strings.Replace(e.mends, "idle", "none", 1), f.Place.Iteration > 1 || f.Place.Task == "" && len(e.w.state.Loops()) > 1
 	if mends == "late" {
 		mends = map[bool]string{false: "some", true: "all"}[last]
 	}
@@ -294,6 +297,10 @@ func (e *end) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 			b.Added = 1
 		}
 		return b, time.Second
+	case *pawl.Commit:
+		if e.mends == "idle" {
+			return e.script.committed(f, &rule{what: []string{"nothing"}}), time.Second
+		}
 	}
 	return e.script.happens(f)
 }
@@ -540,6 +547,7 @@ func (e *end) contradictions() (out []string) {
 		wrong(e.base == "unjudged", "complete with a gate that gave no verdict")
 		wrong(e.other == "red", "complete with a red gate")
 		wrong(!e.judged, "complete by criteria that nobody judged")
+		wrong(e.mends == "idle", "complete by a run that changed nothing") // F-96
 		wrong(e.mends == "none" && !slices.Contains([]string{"green", "code"}, e.base) && e.named, "complete without anything that was asked for")
 		wrong(e.mends == "breaks" && e.base != "red" && e.base != "code", "complete with a broken test")
 	}

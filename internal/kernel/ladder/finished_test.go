@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"strings"
 	"testing"
 
 	"pawl"
@@ -13,9 +14,9 @@ func TestFinished(t *testing.T) {
 	proofs := []pawl.Proof{{}, {Goals: 1}, {Added: 2}, {HeldOut: true}, {Person: "Ada"}, {Tasks: 3}, {Kept: 4}, {Unbroken: 2}, {Docs: true}, {Goals: 1, Kept: 4}}
 	n := 0
 	for _, proof := range proofs {
-		for bits := range 128 {
+		for bits := range 256 {
 			is := func(bit int) bool { return bits>>bit&1 == 1 }
-			j := Judgement{Quality: pawl.VerdictPass, Proof: proof, Green: is(0), NoWork: is(1)}
+			j := Judgement{Quality: pawl.VerdictPass, Proof: proof, Green: is(0), NoWork: is(1), Unchanged: is(7) && !is(1)}
 			if is(2) {
 				j.RedWeak = "1 of 2 goal tests fails: TestB"
 			}
@@ -43,11 +44,13 @@ func TestFinished(t *testing.T) {
 				t.Errorf("%+v: got %+v", j, r)
 			case !again && (r.Outcome == pawl.OutcomeComplete) != want:
 				t.Errorf("%+v: it ends %s, complete: want %t", j, r.Outcome, want)
+			case !again && (!strings.Contains(r.Reason, j.RedWeak) || strings.Contains(r.Reason, "nobody judged") != is(3)):
+				t.Errorf("%+v: not all reasons are said: %s", j, r.Reason)
 			}
 			n++
 		}
 	}
-	if n != len(proofs)*128 {
+	if n != len(proofs)*256 {
 		t.Fatalf("%d cases", n)
 	}
 }
