@@ -105,7 +105,7 @@ func (p Proof) Words() string {
 	}
 	add(p.Tasks, "1 task is proven", "%d tasks are proven")
 	switch {
-	case len(parts) > 0 && p.Unbroken > 0:
+	case p.Tasks > 0 && p.Unbroken > 0:
 		return fmt.Sprintf("%s; of %d more only that nothing broke", strings.Join(parts, ", "), p.Unbroken)
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")

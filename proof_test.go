@@ -17,6 +17,9 @@ func TestProof(t *testing.T) {
 		{pawl.Proof{Kept: 1}, "nothing broke (1 test); no test shows the goal", false},
 		{pawl.Proof{Kept: 14}, "nothing broke (14 tests); no test shows the goal", false},
 		{pawl.Proof{Goals: 1, Kept: 14}, "1 goal test is green", true},
+		{pawl.Proof{Unbroken: 3, Kept: 14}, "nothing broke in 3 tasks; no test shows the goal", false},
+		{pawl.Proof{Tasks: 1, Unbroken: 3}, "1 task is proven; of 3 more only that nothing broke", true},
+		{pawl.Proof{Goals: 1, Unbroken: 3}, "1 goal test is green", true}, // and not "of 3 more": more than what?
 		{pawl.Proof{Goals: 2, Added: 3, HeldOut: true, Person: "Ada", Tasks: 4, Kept: 1}, "2 goal tests are green, 3 new or changed tests fail on the base's code, the held-out checks fail on the base and pass now, Ada passed the result, 4 tasks are proven", true},
 		{pawl.Proof{Docs: true}, "only documentation changed", true},
 		{pawl.Proof{Docs: true, Kept: 2}, "only documentation changed", true},

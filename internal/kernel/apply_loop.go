@@ -283,6 +283,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) error {
 	}
 	a := ladder.Attempt{
 		N: b.N, Failed: !passes(b), Passed: b.Unproven, Mends: b.Mends,
+		Shown: b.Decision == pawl.DecideComplete && b.Proof.ShowsGoal(),
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
 		Security: verdict.Diagnostics(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
@@ -342,7 +343,8 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) error {
 // the worktree is opened.
 func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	s.live--
-	byPerson, shown := l.endedByPerson(b), s.proof(l).ShowsGoal()
+	byPerson, last := l.endedByPerson(b), l.lastAttempt()
+	shown := last != nil && last.Shown
 	if l.Phase == PhasePending {
 		s.leaveAdmissionQueue(l)
 	}

@@ -523,6 +523,20 @@ func (e *end) lastRed() []string {
 	return out
 }
 
+// tasksShown is how many tasks of the run's only plan passed by what shows their work.
+func (e *end) tasksShown() (n int) {
+	for _, ev := range e.w.log {
+		b, is := ev.Body.(*pawl.IterationEnded)
+		switch {
+		case is && ev.Loop == 1 && b.Decision != pawl.DecideComplete:
+			return 0 // another one may follow
+		case is && ev.Loop != 1 && b.Decision == pawl.DecideComplete && b.Proof.ShowsGoal() && e.w.state.Loop(ev.Loop).Parent == 1:
+			n++
+		}
+	}
+	return n
+}
+
 // contradictions are what is wrong with the end of a run, or with what is said of it.
 func (e *end) contradictions() (out []string) {
 	wrong := func(is bool, what string, args ...any) {
@@ -555,6 +569,7 @@ func (e *end) contradictions() (out []string) {
 		wrong(end.Proof.ShowsGoal(), "%s shows the goal, though nothing does: %s", end.Outcome, end.Proof.Words())
 	}
 	wrong(end.Outcome == pawl.OutcomeComplete && e.added == "proven" && !end.Proof.ShowsGoal(), "complete by new tests that show the goal, and only %s", end.Proof.Words())
+	wrong(end.Outcome == pawl.OutcomeComplete && e.tasksShown() > end.Proof.Tasks, "%d tasks passed with proof, and it says %s", e.tasksShown(), end.Proof.Words())
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)
 	wrong(end.Reason == "", "%s without a reason", end.Outcome)
 	for _, claim := range endClaims {

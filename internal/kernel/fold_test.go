@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
-	"pawl/internal/kernel/exam"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
@@ -509,13 +508,15 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// What shows a task's work is known only until its loop drops it: the plan keeps whether there is more than that
-// nothing broke. F-67
+// What shows a task's work is known only until its iteration ends: the plan keeps whether there is more than
+// that nothing broke. F-67
 func TestShownByTasks(t *testing.T) {
 	for _, green := range []int{0, 1} {
 		s, l := groupOf(t, pawl.Children{Kind: "task", Group: 1}, pawl.TaskEntry{ID: "a"})
 		k := childOf(t, s, 0)
-		k.cand = &land.Candidate{Goals: &exam.Weighing{Over: true, Count: green}}
+		if err := s.endIteration(k, &pawl.IterationEnded{N: 1, Decision: pawl.DecideComplete, Proof: pawl.Proof{Goals: green, Kept: 3}}); err != nil {
+			t.Fatal(err)
+		}
 		s.applyLoopEnded(k, &pawl.LoopEnded{Outcome: pawl.OutcomeComplete})
 		if got := l.gen.plan.At(0).Shown; got != (green == 1) {
 			t.Errorf("with %d goal tests green the task's work is shown: %t", green, got)

@@ -51,6 +51,7 @@ type Attempt struct {
 	Security   uint64             // the fingerprint of security findings below critical; 0 = none
 	Tree       pawl.TreeHash      // of its candidate
 	Halted     *pawl.Committed    // its candidate, if a gate's halt ended the loop with it; else nil
+	Shown      bool               // it passed, and more shows it than that nothing broke
 	StepFailed string             // why its steps failed; empty = they did not
 	Results    []*pawl.GateJudged // the verdicts on its candidate
 	Looked     []string           // reviews that have judged this tree a second time
