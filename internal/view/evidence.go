@@ -219,7 +219,7 @@ func furtherText(b *pawl.GateJudged, run *FurtherRun) string {
 func furtherVerdict(b *pawl.GateJudged) string {
 	s := strings.ToUpper(string(b.Verdict))
 	if b.Partial {
-		s = "NO VERDICT"
+		s = noVerdict
 	}
 	if b.Total > 0 {
 		s += fmt.Sprintf(", %d/%d", b.Passed, b.Total)

@@ -192,12 +192,25 @@ func (g *Gate) isEvidence() bool { return g.judge == pawl.JudgeEvidence }
 // mayBeFlaky is why a gate is asked again about the same commit.
 const mayBeFlaky = "a test that fails may be flaky"
 
-func judgedText(b *pawl.GateJudged) string {
-	said := strings.ToUpper(string(b.Verdict))
-	none := b.Partial && b.Total == 0 && b.Verdict == pawl.VerdictFail // there is nothing that it says
-	if none {
-		said = "NO VERDICT"
+// noVerdict stands for the verdict of a gate that came to none.
+const noVerdict = "NO VERDICT"
+
+// saysNothing reports whether a gate was cut short before it showed a single result; of the base, whether it
+// was cut short at all, which excuses no failure.
+func saysNothing(b *pawl.GateJudged) bool {
+	return b.Partial && (b.OnBase || b.Total == 0 && b.Verdict == pawl.VerdictFail)
+}
+
+// verdictWord returns a gate's verdict for people.
+func verdictWord(b *pawl.GateJudged) string {
+	if saysNothing(b) {
+		return noVerdict
 	}
+	return strings.ToUpper(string(b.Verdict))
+}
+
+func judgedText(b *pawl.GateJudged) string {
+	said := verdictWord(b)
 	s := fmt.Sprintf("Gate %s: %s", b.Gate, said)
 	switch {
 	case b.Again:
@@ -205,9 +218,9 @@ func judgedText(b *pawl.GateJudged) string {
 	case b.Judge == pawl.JudgeEvidence:
 		return fmt.Sprintf("Evidence: %s%s", strings.ToUpper(string(b.Verdict)), because(b.Reason))
 	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
-		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so it excuses no failure%s", b.Gate, because(b.Reason))
+		return fmt.Sprintf("Gate %s on the base: %s, so it excuses no failure%s", b.Gate, said, because(b.Reason))
 	case b.OnBase:
-		s = fmt.Sprintf("Gate %s on the base: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
+		s = fmt.Sprintf("Gate %s on the base: %s", b.Gate, said)
 	}
 	if b.Total > 0 {
 		s += fmt.Sprintf(" (%d/%d)", b.Passed, b.Total)
@@ -216,7 +229,7 @@ func judgedText(b *pawl.GateJudged) string {
 	if b.RedAtBase {
 		s += ", red at base"
 	}
-	if b.Partial && !none {
+	if b.Partial && !saysNothing(b) {
 		s += ", partial"
 	}
 	s += because(b.Reason)

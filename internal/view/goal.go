@@ -141,8 +141,10 @@ func (k *Look) lookGoals(e pawl.Event) {
 	if !ok {
 		return
 	}
-	switch {
-	case b.Count == 0 && len(b.Flaky) == 0 || len(b.Again) > 0:
+	switch none := b.Count == 0 && len(b.Flaky) == 0 && len(b.Again) == 0; {
+	case none && b.Commit != "": // as of the candidates before it
+		k.Level = Detail
+	case none || len(b.Again) > 0:
 		k.Level = Normal
 	case b.Red+b.RedWeak > 0:
 		k.Tone = ToneWarning

@@ -183,7 +183,7 @@ func (r *Run) showTask(t *text, x *Task) {
 			}
 			t.line("  attempt %s: %s, %s", of(it.N, it.Max)+r.on(l, it), state, r.spendingOf(it))
 			for _, g := range r.inOrder(it.Gates) {
-				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Told()))
+				t.line("    %s: %s%s", g.Gate, verdictWord(&g.GateJudged), because(g.Told()))
 			}
 		}
 		if l.Conflicts > 0 {

@@ -528,7 +528,7 @@ func showGates(t *text, gates []*Gate) {
 			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
 		}
 		counts = strings.TrimPrefix(counts+tookLong(g.Duration), " ")
-		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, g.Told()})
+		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), verdictWord(&g.GateJudged), counts, g.Told()})
 	}
 	t.table(rows)
 }

@@ -56,7 +56,7 @@ func limitText(b *pawl.LimitReached) string {
 		return line("nobody answered %s in %s", b.Scope, b.Limit.Amount(b.Max))
 	}
 	limit, value := b.Amounts()
-	return line("limit %s %s reached (%s: %s)", b.Limit, limit, b.Scope, value)
+	return line("the limit on %s is reached: %s (%s: %s)", b.Limit, limit, b.Scope, value)
 }
 
 // of is "present/max", with "-" where there is no limit.

@@ -195,7 +195,7 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 	slices.SortStableFunc(gates, func(a, b *Gate) int { return rank(a) - rank(b) })
 	for _, g := range gates {
 		if g.red() {
-			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, status(g.Verdict), g.Told()), g.Seq)
+			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, verdictWord(&g.GateJudged), g.Told()), g.Seq)
 			r.whyFindings(c, g)
 			failed = true
 		} else if g.Verdict == pawl.VerdictPass {
