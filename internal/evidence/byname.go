@@ -47,6 +47,8 @@ func (s *Survey) readNamed() {
 		}
 	}
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
+	s.readHanded(unclassed)
+	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
 	inTests := s.search(unclassed, s.holdsTests, testsOf(s))
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return !inTests[p] })
 	inCode := s.search(unclassed, s.isCode, codeOf)
@@ -55,6 +57,36 @@ func (s *Survey) readNamed() {
 			s.parts[p] = []pawl.PathClass{pawl.ClassSupport}
 		}
 	}
+}
+
+// readHanded gives files of data the class of gate inputs whose text the scripts of gates hand to loops and programs,
+// if no code names them.
+func (s *Survey) readHanded(paths []string) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !s.classes.IsHanded(p) || !s.has(p, pawl.ClassCode) })
+	if len(paths) == 0 {
+		return
+	}
+	folders := s.dataFolders(paths)
+	inCode, size := map[string]bool{}, 0
+	s.c.Contents(slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !s.isScriptOfCode(p) && !s.isCode(p) }), func(in string, text []byte) bool {
+		size += len(text)
+		code := string(codeOf(in, text))
+		for _, p := range paths {
+			base, folder := path.Base(p), folders[p]
+			inCode[p] = inCode[p] || p != in && (path.Ext(p) != "" && namesFile(code, base) || namesFolder(code, base) || folder != "" && namesFolder(code, folder))
+		}
+		return size < maxSearched
+	})
+	for _, p := range paths {
+		if !inCode[p] {
+			s.parts[p] = []pawl.PathClass{pawl.ClassGateInput}
+		}
+	}
+}
+
+// isScriptOfCode reports whether a file may be a script and is neither a test nor run by gates.
+func (s *Survey) isScriptOfCode(p string) bool {
+	return class.MayLoad(p) && !class.IsMakefile(p) && s.classes.Of(p) == pawl.ClassCode
 }
 
 // isProgram reports whether a file is a source or can be run.
@@ -120,7 +152,7 @@ func entersFolder(text, name string) bool {
 // the code.
 func (s *Survey) holdsTests(p string) bool {
 	of := s.classes.Of(p)
-	return class.IsSource(p) && (of == pawl.ClassTest || of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
+	return of == pawl.ClassTest || class.IsSource(p) && (of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
 }
 
 var rustTests = pattern.Of(`#\[cfg\((?:test|all\(test\b)`)

@@ -130,7 +130,7 @@ func (c *Classes) listed(name string) pawl.PathClass {
 		return pawl.ClassSupport
 	case use == usedSetUp || t.setUp.matches(p):
 		return pawl.ClassSupport
-	case t.isTest(p, tested, inTests):
+	case use == usedTest || t.isTest(p, tested, inTests):
 		return pawl.ClassTest
 	case t.dependencies.matches(p):
 		return pawl.ClassDependency
