@@ -229,14 +229,19 @@ func (s *Survey) findStandIns() {
 	var support []string
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if hadIt(f) || f.New.Data == nil || moduleLanguage(f.Path) == "" || s.c.Contents == nil {
+		if hadIt(f) || f.New.Data == nil || s.c.Contents == nil {
 			continue
 		}
+		isModule := moduleLanguage(f.Path) != ""
 		switch {
-		case s.has(f.Path, pawl.ClassSupport):
+		case isModule && s.has(f.Path, pawl.ClassSupport):
 			support = append(support, f.Path)
 		case s.has(f.Path, pawl.ClassCode):
-			if other := s.namesake(f.Path); other != "" {
+			other := s.outrun(f.Path)
+			if other == "" && isModule {
+				other = s.namesake(f.Path)
+			}
+			if other != "" {
 				s.standIns = append(s.standIns, standIn{path: f.Path, why: fmt.Sprintf("it is found in place of %s", other), firm: true})
 			}
 		}
@@ -273,7 +278,7 @@ type standIn struct {
 // moduleLanguage returns the language of a module that is found by its name; empty = it is none.
 func moduleLanguage(p string) string {
 	switch path.Ext(p) {
-	case ".py", ".so", ".pyd":
+	case ".py", ".so", ".pyd", ".pyc":
 		return "python"
 	case ".ts":
 		if strings.HasSuffix(p, ".d.ts") {
@@ -291,7 +296,10 @@ func moduleLanguage(p string) string {
 func moduleName(p string) string {
 	dir, base := path.Split(p)
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	if path.Ext(base) == ".so" || path.Ext(base) == ".pyd" { // rates.cpython-312-x86_64-linux-gnu.so
+	if path.Base(dir) == "__pycache__" {
+		dir = path.Dir(path.Clean(dir))
+	}
+	if path.Ext(base) == ".so" || path.Ext(base) == ".pyd" || path.Ext(base) == ".pyc" { // rates.cpython-312-x86_64-linux-gnu.so
 		stem, _, _ = strings.Cut(base, ".")
 	}
 	if stem == "__init__" || stem == "index" {
@@ -327,6 +335,9 @@ func moduleOf(p string) string {
 	}
 	name := moduleName(p)
 	dir := path.Dir(p)
+	if path.Base(dir) == "__pycache__" {
+		dir = path.Dir(dir)
+	}
 	if path.Base(dir) == name && !strings.HasPrefix(path.Base(p), name+".") {
 		return dir
 	}

@@ -65,6 +65,8 @@ type Survey struct {
 	settled   bool       // it is decided which added files stay
 	fits      *fit       // once it is known
 	left      []leftName // nil = not known yet
+	// loads are the modules that the base loads and does not have, by language, once they are known.
+	loads map[string]map[string][]string
 	result
 }
 
