@@ -67,6 +67,8 @@ type Survey struct {
 	left      []leftName // nil = not known yet
 	// loads are the modules that the base loads and does not have, by language, once they are known.
 	loads map[string]map[string][]string
+	// services are what the files of services take in, by their paths, once that is known.
+	services map[string][]string
 	result
 }
 
@@ -347,6 +349,13 @@ var policyWords = []struct {
 	{"compose.yml", []string{"docker compose", "docker-compose", "compose file"}},
 	{"compose.yaml", []string{"docker compose", "docker-compose", "compose file"}},
 	{".env", []string{"env file", "dotenv"}},
+	{"flake.nix", []string{"nix flake", "nix shell", "nix develop"}},
+	{"shell.nix", []string{"nix shell", "nix-shell"}},
+	{"binding.gyp", []string{"native addon", "native add-on", "node-gyp"}},
+	{"Brewfile", []string{"homebrew bundle", "brew bundle"}},
+	{"Tiltfile", []string{"tilt"}},
+	{"*.service", []string{"systemd", "service unit"}},
+	{"*.timer", []string{"systemd", "timer unit"}},
 	{"AGENTS.md", []string{"agents file", "instructions for agents", "agent instructions"}},
 	{"CLAUDE.md", []string{"instructions for agents", "agent instructions"}},
 }
@@ -359,7 +368,8 @@ func (s *Survey) isAllowed(name string) bool {
 	}
 	goal := strings.ToLower(s.c.Goal)
 	for _, called := range policyWords {
-		if (name == called.folder || path.Base(name) == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
+		suffix, isSuffix := strings.CutPrefix(called.folder, "*")
+		if (name == called.folder || isSuffix && strings.HasSuffix(name, suffix) || path.Base(name) == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
 			slices.ContainsFunc(called.words, func(words string) bool { return mentions(goal, words) }) {
 			return true
 		}

@@ -163,10 +163,10 @@ func (c *Classes) ruled(name string) (pawl.PathClass, bool) {
 	return "", false
 }
 
-// whole returns the classes of a file that is not split. A policy file that a gate runs has two.
+// whole returns the classes of a file that is not split. A policy file that a gate runs or reads has two.
 func (c *Classes) whole(name string) []pawl.PathClass {
 	class := c.Of(name)
-	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && c.uses.of(name) != unused {
+	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && (c.uses.of(name) != unused || c.names.gateInputs.matches(split(name))) {
 		return []pawl.PathClass{pawl.ClassGateInput, pawl.ClassPolicy}
 	}
 	return []pawl.PathClass{class}
