@@ -36,7 +36,7 @@ func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string, adde
 		w.expectations(&g, own)
 	}
 	w.sources()
-	return grouped(w.found), w.remarks, added
+	return grouped(w.once(w.found)), w.remarks, added
 }
 
 type weighing struct {
@@ -696,6 +696,26 @@ func (w *weighing) runsFile(file string) bool {
 		}
 	}
 	return false
+}
+
+// once leaves out what a stronger finding in the same file says too: that a verdict changes with it says less than
+// which expectation does, and that it is set up before every test less than what that does. A file that is also a test
+// may have changed twice.
+func (w *weighing) once(found []pawl.Finding) []pawl.Finding {
+	has := func(p string, kinds ...pawl.FindingKind) bool {
+		return slices.ContainsFunc(found, func(f pawl.Finding) bool { return f.Path == p && slices.Contains(kinds, f.Kind) })
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(f pawl.Finding) bool {
+		switch {
+		case f.Path == "" || w.has(f.Path, pawl.ClassTest):
+			return false
+		case f.Kind == pawl.FindGateInput:
+			return has(f.Path, pawl.FindExpectation)
+		case f.Kind == pawl.FindSetUp:
+			return has(f.Path, pawl.FindExpectation, pawl.FindGateInput)
+		}
+		return false
+	})
 }
 
 // grouped joins findings of one kind and path, and gives each a print of its content.
