@@ -166,7 +166,9 @@ func (c *Classes) ruled(name string) (pawl.PathClass, bool) {
 // whole returns the classes of a file that is not split. A policy file that a gate runs or reads has two.
 func (c *Classes) whole(name string) []pawl.PathClass {
 	class := c.Of(name)
-	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && (c.uses.of(name) != unused || c.names.gateInputs.matches(split(name))) {
+	p := split(name)
+	isRead := c.uses.of(name) != unused || c.names.gateInputs.matches(p) && !c.names.rootPolicy.matches(p)
+	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && isRead {
 		return []pawl.PathClass{pawl.ClassGateInput, pawl.ClassPolicy}
 	}
 	return []pawl.PathClass{class}

@@ -16,11 +16,12 @@ type libraries struct {
 	loaded  map[string]bool     // by path: whether a script that a gate names loads it, and not only tests
 	defines map[string][]string // the functions of those that were read
 	asserts map[string]bool     // those that were read and compare what they are given
+	starts  map[string]bool     // those that were read and run programs of the tree
 	calls   map[string]look     // the commands that scripts give, and how it is looked at what they print
 }
 
 func newLibraries() libraries {
-	return libraries{loaded: map[string]bool{}, defines: map[string][]string{}, asserts: map[string]bool{}, calls: map[string]look{}}
+	return libraries{loaded: map[string]bool{}, defines: map[string][]string{}, asserts: map[string]bool{}, starts: map[string]bool{}, calls: map[string]look{}}
 }
 
 // loaders are the commands by which a script loads another one; load is that of bats.
@@ -87,6 +88,10 @@ func (u *uses) readLibrary(name, text string) {
 		functions = append(functions, m[1]+m[2])
 	}
 	u.defines[name] = functions
+	u.starts[name] = slices.ContainsFunc(readShell(text), func(c shellCommand) bool {
+		first := c.called()
+		return slices.Contains(interpreters, first) && !slices.Contains(loaders, first) || strings.HasPrefix(first, "./")
+	})
 	u.asserts[name] = comparing.MatchString(text) && verdict.MatchString(text)
 }
 
@@ -114,8 +119,8 @@ func (u *uses) isLibrary(name string) bool {
 		return true
 	case libraryName.MatchString(stem) || callsItselfJudge(name):
 		return !called || p.inTools()
-	case called:
-		return false
+	case called: // what runs the program that is judged is not judged itself
+		return byGate && u.starts[name] && !p.inProduct()
 	}
 	return u.asserts[name] || byGate && !p.inProduct()
 }

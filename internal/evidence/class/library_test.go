@@ -27,6 +27,7 @@ func TestLibraries(t *testing.T) {
 		{"what it loads itself", "sh ci.sh", ". lib/assert.sh\nassert_eq 1 1", map[string]string{"lib/assert.sh": ". \"$(dirname \"$0\")/lib/t.sh\"\n", "lib/t.sh": assert}, "ci.sh lib/assert.sh lib/t.sh"},
 		{"helpers of what asserts", "sh ci.sh", ". lib/x.sh\nassert_eq \"$(quiet app 1)\" 1", map[string]string{"lib/x.sh": assert + "quiet() { \"$@\" 2>/dev/null; }\n"}, "ci.sh lib/x.sh"},
 		{"settings", "sh ci.sh", ". ./settings\n./app", map[string]string{"settings": "A=1\n"}, "app ci.sh settings"},
+		{"what runs the program", "sh ci.sh", ". ./cases.sh\ngot=$(in_folder 1)\ntest $got = 3", map[string]string{"cases.sh": "in_folder() {\n  cd \"$tmp\" && sh \"$root/app\" $1\n}\n"}, "cases.sh ci.sh"},
 		{"the command itself", ". lib/x.sh && assert_eq \"$(./app)\" 1", "", map[string]string{"lib/x.sh": assert}, "lib/x.sh"},
 		{"a makefile", "make test", "", map[string]string{"lib/x.sh": assert, "Makefile": "test:\n\t. ./lib/x.sh; assert_eq \"$$(./app 1)\" 1\n"}, "Makefile lib/x.sh"},
 

@@ -188,7 +188,11 @@ func (u *uses) shell(text string, at place) {
 	home := at
 	folders := []string{at.folder} // by the depth of subshells
 	runsAny := runsVariable.MatchString(text)
-	commands := readShell(text)
+	calls := u.calls
+	if !at.loaded {
+		calls = nil
+	}
+	commands := readLoaded(text, calls)
 	for i, c := range commands {
 		for len(folders) <= c.depth {
 			folders = append(folders, folders[len(folders)-1])

@@ -21,9 +21,17 @@ type shellCommand struct {
 }
 
 // readShell returns the simple commands of a shell text with how it is looked at what they print.
-func readShell(text string) []shellCommand {
+func readShell(text string) []shellCommand { return readLoaded(text, nil) }
+
+// readLoaded is readShell for a text that others load, which look at what some of its functions print.
+func readLoaded(text string, calls map[string]look) []shellCommand {
 	r := shellReader{funcs: map[string][2]int{}}
 	r.read(withValues(text), 0)
+	for name, body := range r.funcs {
+		for i := body[0]; i <= body[1]; i++ {
+			r.all[i].looked = max(r.all[i].looked, calls[name])
+		}
+	}
 	r.look()
 	return r.all
 }
