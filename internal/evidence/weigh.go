@@ -698,23 +698,20 @@ func (w *weighing) runsFile(file string) bool {
 	return false
 }
 
-// once leaves out what a stronger finding in the same file says too: that a verdict changes with it says less than
-// which expectation does, and that it is set up before every test less than what that does. A file that is also a test
-// may have changed twice.
+// stronger are the kinds of findings that say more of the same change than a kind does: that a verdict changes with a
+// file, or that it is set up before every test, says less than which expectation it changes.
+var stronger = map[pawl.FindingKind][]pawl.FindingKind{
+	pawl.FindGateInput: {pawl.FindExpectation},
+	pawl.FindSetUp:     {pawl.FindExpectation, pawl.FindGateInput},
+}
+
+// once leaves out what a stronger finding says of the same change. A file of tests may have changed twice.
 func (w *weighing) once(found []pawl.Finding) []pawl.Finding {
-	has := func(p string, kinds ...pawl.FindingKind) bool {
-		return slices.ContainsFunc(found, func(f pawl.Finding) bool { return f.Path == p && slices.Contains(kinds, f.Kind) })
-	}
 	return slices.DeleteFunc(slices.Clone(found), func(f pawl.Finding) bool {
-		switch {
-		case f.Path == "" || w.has(f.Path, pawl.ClassTest):
+		if f.Path == "" || w.has(f.Path, pawl.ClassTest) {
 			return false
-		case f.Kind == pawl.FindGateInput:
-			return has(f.Path, pawl.FindExpectation)
-		case f.Kind == pawl.FindSetUp:
-			return has(f.Path, pawl.FindExpectation, pawl.FindGateInput)
 		}
-		return false
+		return slices.ContainsFunc(found, func(o pawl.Finding) bool { return o.Path == f.Path && slices.Contains(stronger[f.Kind], o.Kind) })
 	})
 }
 
