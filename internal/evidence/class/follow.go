@@ -269,11 +269,14 @@ func automatic(line, target string, needs []string) string {
 		first = needs[0]
 	}
 	all := strings.Join(needs, " ")
-	if len(all) > maxMakeLine {
+	if len(all)+len(target) > maxAutomatic {
 		return line
 	}
 	return strings.NewReplacer("$$", "$$", "$@", target, "$(@)", target, "$<", first, "$(<)", first, "$^", all, "$(^)", all, "$+", all).Replace(line)
 }
+
+// maxAutomatic bounds the names of a target and of what it needs.
+const maxAutomatic = 2 << 10
 
 // maxMakeLine is how long a line of a makefile becomes by its variables at most.
 const maxMakeLine = 16 << 10

@@ -27,9 +27,13 @@ func readShell(text string) []shellCommand { return readLoaded(text, nil) }
 func readLoaded(text string, calls map[string]look) []shellCommand {
 	r := shellReader{funcs: map[string][2]int{}}
 	r.read(withValues(text), 0)
-	for name, body := range r.funcs {
+	for name, how := range calls {
+		body, ok := r.funcs[name]
+		if !ok || how == notLooked {
+			continue
+		}
 		for i := body[0]; i <= body[1]; i++ {
-			r.all[i].looked = max(r.all[i].looked, calls[name])
+			r.all[i].looked = max(r.all[i].looked, how)
 		}
 	}
 	r.look()
