@@ -53,7 +53,7 @@ var actings = []acting{
 	},
 	{
 		names: []string{"flake.nix", "default.nix"}, added: true, does: "it runs for whoever enters its shell or builds with it",
-		lines: pattern.Of(`\b(?:shellHook|exec|fetchurl|fetchTarball|builtins\.fetch\w*|postBuild|nixConfig|extra-substituters|trusted-public-keys|curl|wget)\b`),
+		lines: pattern.Of(`\b(?:shellHook|exec|fetchurl|fetchTarball|builtins\.fetch\w*|postBuild|nixConfig|trusted-public-keys|curl|wget)\b`),
 	},
 	{
 		names: []string{"*.pth"}, does: "Python runs it wherever it is on the path",
