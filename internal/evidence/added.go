@@ -40,8 +40,7 @@ func (s *Survey) findAdded() {
 		case path.Base(path.Dir(f.Path)) == ".bin", ext == "" && (programs[name] || slices.Contains(tools, name)):
 			as.gate, as.why = true, "it is called like a program that gates run"
 			as.firm, as.direct = !programs[name] || slices.Contains(tools, name), asked[name]
-		case moduleLanguage(f.Path) == "python" && s.shadows(f.Path):
-			as.firm, as.why = true, fmt.Sprintf("it is found in place of the module %s that is installed", moduleName(f.Path))
+		case s.takesPlaceOf(f.Path, &as):
 		case f.Path == "__init__.py":
 			as.why = "tests below are loaded after it"
 		case ext != "" && !isProgram(f.Path, f.New) && f.New.Data != nil && len(data) < maxNamed && s.has(f.Path, pawl.ClassCode, pawl.ClassDocs):
@@ -55,6 +54,15 @@ func (s *Survey) findAdded() {
 	for _, p := range s.namedInTests(data) {
 		s.standIns = append(s.standIns, standIn{path: p, why: "tests that the base has too name it"})
 	}
+}
+
+// takesPlaceOf reports whether an added file is found in place of a module that is installed, and says so.
+func (s *Survey) takesPlaceOf(p string, as *standIn) bool {
+	module, known := s.shadows(p)
+	if module != "" {
+		as.firm, as.why = known, fmt.Sprintf("it is found in place of the module %s that is installed", module)
+	}
+	return module != ""
 }
 
 // gateTexts returns the commands of gates and the files that they run, as the base has them.
@@ -103,33 +111,6 @@ func (s *Survey) otherMakefile(p string) string {
 	return ""
 }
 
-// shadows reports whether an added module of Python is found in place of one that is installed: it is where
-// modules without a package are looked for.
-func (s *Survey) shadows(p string) bool {
-	name, dir := moduleName(p), path.Dir(p)
-	if path.Base(dir) == name && strings.HasPrefix(path.Base(p), "__init__.") {
-		dir = path.Dir(dir)
-	}
-	if !slices.Contains(strings.Fields(installed), name) && !s.requires(name) {
-		return false
-	}
-	if s.c.Read(path.Join(dir, "__init__.py"), true) != nil || s.c.Read(path.Join(dir, "__init__.py"), false) != nil {
-		return false
-	}
-	return dir == "." || slices.Contains(sourceRoots, dir+"/") ||
-		slices.ContainsFunc(s.c.Paths(), func(o string) bool { return path.Dir(o) == dir && s.classes.Of(o) == pawl.ClassTest })
-}
-
-// requires reports whether the base's manifests name a package of Python.
-func (s *Survey) requires(name string) bool {
-	for _, manifest := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "setup.cfg", "setup.py", "Pipfile"} {
-		if namesFile(string(s.c.Read(manifest, true)), name) {
-			return true
-		}
-	}
-	return false
-}
-
 // namedInTests returns those of the added files of data that tests of the base name, or gates where they compare
 // files, and that no code names.
 func (s *Survey) namedInTests(data []string) []string {
@@ -149,7 +130,7 @@ func (s *Survey) namedInTests(data []string) []string {
 }
 
 // missing matches the lines in which programs say that something is not there.
-var missing = pattern.Of(`(?i)no such file|not found|no module named|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|stat|read|load|import|access|resolve)|enoent|does not exist|no rule to make|\bno \S+ found`)
+var missing = pattern.Of(`(?i)no such file|not found|no module named|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|locate|open|stat|read|load|import|access|resolve)|enoent|does not exist|no rule to make|\bno \S+ found`)
 
 // settle decides about added files by what gates said of the base: what they missed there is what was asked
 // for, and the candidate's. All others that they would run or read are left out with the base's expectations.

@@ -47,6 +47,8 @@ func (s *Survey) readNamed() {
 		}
 	}
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
+	s.readHanded(unclassed)
+	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return s.has(p, pawl.ClassGateInput) })
 	inTests := s.search(unclassed, s.holdsTests, testsOf(s))
 	unclassed = slices.DeleteFunc(unclassed, func(p string) bool { return !inTests[p] })
 	inCode := s.search(unclassed, s.isCode, codeOf)
@@ -55,6 +57,36 @@ func (s *Survey) readNamed() {
 			s.parts[p] = []pawl.PathClass{pawl.ClassSupport}
 		}
 	}
+}
+
+// readHanded gives files of data the class of gate inputs whose text the scripts of gates hand to loops and programs,
+// if no code names them.
+func (s *Survey) readHanded(paths []string) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !s.classes.IsHanded(p) || !s.has(p, pawl.ClassCode) })
+	if len(paths) == 0 {
+		return
+	}
+	folders := s.dataFolders(paths)
+	inCode, size := map[string]bool{}, 0
+	s.c.Contents(slices.DeleteFunc(slices.Clone(s.c.Paths()), func(p string) bool { return !s.isScriptOfCode(p) && !s.isCode(p) }), func(in string, text []byte) bool {
+		size += len(text)
+		code := string(codeOf(in, text))
+		for _, p := range paths {
+			base, folder := path.Base(p), folders[p]
+			inCode[p] = inCode[p] || p != in && (path.Ext(p) != "" && namesFile(code, base) || namesFolder(code, base) || folder != "" && namesFolder(code, folder))
+		}
+		return size < maxSearched
+	})
+	for _, p := range paths {
+		if !inCode[p] {
+			s.parts[p] = []pawl.PathClass{pawl.ClassGateInput}
+		}
+	}
+}
+
+// isScriptOfCode reports whether a file may be a script and is neither a test nor run by gates.
+func (s *Survey) isScriptOfCode(p string) bool {
+	return class.MayLoad(p) && !class.IsMakefile(p) && s.classes.Of(p) == pawl.ClassCode
 }
 
 // isProgram reports whether a file is a source or can be run.
@@ -120,7 +152,7 @@ func entersFolder(text, name string) bool {
 // the code.
 func (s *Survey) holdsTests(p string) bool {
 	of := s.classes.Of(p)
-	return class.IsSource(p) && (of == pawl.ClassTest || of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
+	return of == pawl.ClassTest || class.IsSource(p) && (of == pawl.ClassSupport || path.Ext(p) == ".rs" && of == pawl.ClassCode)
 }
 
 var rustTests = pattern.Of(`#\[cfg\((?:test|all\(test\b)`)
@@ -197,14 +229,19 @@ func (s *Survey) findStandIns() {
 	var support []string
 	for i := range s.c.Files {
 		f := &s.c.Files[i]
-		if hadIt(f) || f.New.Data == nil || moduleLanguage(f.Path) == "" || s.c.Contents == nil {
+		if hadIt(f) || f.New.Data == nil || s.c.Contents == nil {
 			continue
 		}
+		isModule := moduleLanguage(f.Path) != ""
 		switch {
-		case s.has(f.Path, pawl.ClassSupport):
+		case isModule && s.has(f.Path, pawl.ClassSupport):
 			support = append(support, f.Path)
 		case s.has(f.Path, pawl.ClassCode):
-			if other := s.namesake(f.Path); other != "" {
+			other := s.outrun(f.Path)
+			if other == "" && isModule {
+				other = s.namesake(f.Path)
+			}
+			if other != "" {
 				s.standIns = append(s.standIns, standIn{path: f.Path, why: fmt.Sprintf("it is found in place of %s", other), firm: true})
 			}
 		}
@@ -241,7 +278,7 @@ type standIn struct {
 // moduleLanguage returns the language of a module that is found by its name; empty = it is none.
 func moduleLanguage(p string) string {
 	switch path.Ext(p) {
-	case ".py", ".so", ".pyd":
+	case ".py", ".so", ".pyd", ".pyc":
 		return "python"
 	case ".ts":
 		if strings.HasSuffix(p, ".d.ts") {
@@ -259,7 +296,10 @@ func moduleLanguage(p string) string {
 func moduleName(p string) string {
 	dir, base := path.Split(p)
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	if path.Ext(base) == ".so" || path.Ext(base) == ".pyd" { // rates.cpython-312-x86_64-linux-gnu.so
+	if path.Base(dir) == "__pycache__" {
+		dir = path.Dir(path.Clean(dir))
+	}
+	if path.Ext(base) == ".so" || path.Ext(base) == ".pyd" || path.Ext(base) == ".pyc" { // rates.cpython-312-x86_64-linux-gnu.so
 		stem, _, _ = strings.Cut(base, ".")
 	}
 	if stem == "__init__" || stem == "index" {
@@ -295,6 +335,9 @@ func moduleOf(p string) string {
 	}
 	name := moduleName(p)
 	dir := path.Dir(p)
+	if path.Base(dir) == "__pycache__" {
+		dir = path.Dir(dir)
+	}
 	if path.Base(dir) == name && !strings.HasPrefix(path.Base(p), name+".") {
 		return dir
 	}

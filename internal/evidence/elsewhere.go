@@ -35,6 +35,14 @@ func (s *Survey) actsElsewhere(f *pawl.FileChange) string {
 		}
 		return ""
 	}
+	if text := s.runsElsewhere(f); text != "" {
+		return text
+	}
+	if !s.has(f.Path, pawl.ClassPolicy) && !s.isAllowed(f.Path) {
+		if service := s.includedBy(f.Path); service != "" {
+			return service + " takes it in"
+		}
+	}
 	before, now := scripts(f.Old.Data, installs[base]), scripts(f.New.Data, installs[base])
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {

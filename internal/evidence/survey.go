@@ -65,6 +65,10 @@ type Survey struct {
 	settled   bool       // it is decided which added files stay
 	fits      *fit       // once it is known
 	left      []leftName // nil = not known yet
+	// loads are the modules that the base loads and does not have, by language, once they are known.
+	loads map[string]map[string][]string
+	// services are what the files of services take in, by their paths, once that is known.
+	services map[string][]string
 	result
 }
 
@@ -98,6 +102,7 @@ func Look(c *Candidate) *Survey {
 		s.parts[f.Path] = parts
 	}
 	s.readNamed()
+	s.keepLoaded()
 	s.keepSubjects()
 	s.findStandIns()
 	s.findAdded()
@@ -143,6 +148,9 @@ const maxFollowed = 64
 // the base has them or, too, as the candidate has them.
 func followed(c *Candidate, baseOnly bool) *class.Classes {
 	classes := class.New(rules(c.Rules), commands(c))
+	if baseOnly {
+		followTests(c, classes)
+	}
 	seen := map[string]bool{}
 	for more := true; more && len(seen) < maxFollowed; {
 		more = false
@@ -162,6 +170,48 @@ func followed(c *Candidate, baseOnly bool) *class.Classes {
 		}
 	}
 	return classes
+}
+
+// maxTests bounds the tests that are read to find what they load.
+const maxTests = 500
+
+// followTests lets classes read the base's tests that are scripts of a shell, if a changed file may be a library that
+// they load.
+func followTests(c *Candidate, classes *class.Classes) {
+	if c.Contents == nil || !slices.ContainsFunc(c.Files, func(f pawl.FileChange) bool {
+		return hadIt(&f) && class.MayLoad(f.Path) && classes.Of(f.Path) == pawl.ClassCode
+	}) {
+		return
+	}
+	tests := slices.DeleteFunc(slices.Clone(c.Paths()), func(p string) bool {
+		of := classes.Of(p)
+		return !class.MayLoad(p) || of != pawl.ClassTest && of != pawl.ClassSupport && of != pawl.ClassGateInput
+	})
+	size := 0
+	c.Contents(tests[:min(len(tests), maxTests)], func(p string, text []byte) bool {
+		size += len(text)
+		classes.FollowTest(p, text)
+		return size < maxSearched
+	})
+}
+
+// keepLoaded lets libraries that tests load be code if code of the base names them too.
+func (s *Survey) keepLoaded() {
+	var loaded []string
+	for i := range s.c.Files {
+		if f := &s.c.Files[i]; s.classes.IsLoaded(f.Path) && slices.Equal(s.parts[f.Path], []pawl.PathClass{pawl.ClassGateInput}) {
+			loaded = append(loaded, f.Path)
+		}
+	}
+	if len(loaded) == 0 || s.c.Contents == nil {
+		return
+	}
+	inCode := s.search(loaded, s.isScriptOfCode, codeOf)
+	for _, p := range loaded {
+		if inCode[p] {
+			s.parts[p] = []pawl.PathClass{pawl.ClassCode}
+		}
+	}
 }
 
 // Counts counts the changed paths by their classes.
@@ -299,6 +349,13 @@ var policyWords = []struct {
 	{"compose.yml", []string{"docker compose", "docker-compose", "compose file"}},
 	{"compose.yaml", []string{"docker compose", "docker-compose", "compose file"}},
 	{".env", []string{"env file", "dotenv"}},
+	{"flake.nix", []string{"nix flake", "nix shell", "nix develop"}},
+	{"shell.nix", []string{"nix shell", "nix-shell"}},
+	{"binding.gyp", []string{"native addon", "native add-on", "node-gyp"}},
+	{"Brewfile", []string{"homebrew bundle", "brew bundle"}},
+	{"Tiltfile", []string{"tilt"}},
+	{"*.service", []string{"systemd", "service unit"}},
+	{"*.timer", []string{"systemd", "timer unit"}},
 	{"AGENTS.md", []string{"agents file", "instructions for agents", "agent instructions"}},
 	{"CLAUDE.md", []string{"instructions for agents", "agent instructions"}},
 }
@@ -311,7 +368,8 @@ func (s *Survey) isAllowed(name string) bool {
 	}
 	goal := strings.ToLower(s.c.Goal)
 	for _, called := range policyWords {
-		if (name == called.folder || path.Base(name) == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
+		suffix, isSuffix := strings.CutPrefix(called.folder, "*")
+		if (name == called.folder || isSuffix && strings.HasSuffix(name, suffix) || path.Base(name) == called.folder || strings.HasSuffix(called.folder, "/") && strings.HasPrefix(name, called.folder)) &&
 			slices.ContainsFunc(called.words, func(words string) bool { return mentions(goal, words) }) {
 			return true
 		}

@@ -34,7 +34,7 @@ func (s *Survey) vendored() {
 			}
 			continue
 		}
-		if s.locked(name) {
+		if s.locked(name) || isPnP(files) && len(s.touched(func(f *pawl.FileChange) bool { return path.Base(f.Path) == "yarn.lock" }, pawl.ClassDependency)) > 0 {
 			s.remark("%s of %s changed together with its entry in the lock", counted(len(files), "vendored file"), name)
 			continue
 		}
@@ -42,6 +42,11 @@ func (s *Survey) vendored() {
 			s.raise(pawl.Finding{Kind: pawl.FindVendored, Path: f.Path, Text: "the copy of another project changed, and its version in the lock did not", Detail: diff(f)})
 		}
 	}
+}
+
+// isPnP reports whether files say where Yarn's packages are.
+func isPnP(files []*pawl.FileChange) bool {
+	return !slices.ContainsFunc(files, func(f *pawl.FileChange) bool { return !strings.HasPrefix(path.Base(f.Path), ".pnp.") })
 }
 
 // isList reports whether a file of a vendor folder lists what is in it.

@@ -36,7 +36,7 @@ func (s *Survey) Weigh(r *Reports) (found []pawl.Finding, remarks []string, adde
 		w.expectations(&g, own)
 	}
 	w.sources()
-	return grouped(w.found), w.remarks, added
+	return grouped(w.once(w.found)), w.remarks, added
 }
 
 type weighing struct {
@@ -696,6 +696,23 @@ func (w *weighing) runsFile(file string) bool {
 		}
 	}
 	return false
+}
+
+// stronger are the kinds of findings that say more of the same change than a kind does: that a verdict changes with a
+// file, or that it is set up before every test, says less than which expectation it changes.
+var stronger = map[pawl.FindingKind][]pawl.FindingKind{
+	pawl.FindGateInput: {pawl.FindExpectation},
+	pawl.FindSetUp:     {pawl.FindExpectation, pawl.FindGateInput},
+}
+
+// once leaves out what a stronger finding says of the same change. A file of tests may have changed twice.
+func (w *weighing) once(found []pawl.Finding) []pawl.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f pawl.Finding) bool {
+		if f.Path == "" || w.has(f.Path, pawl.ClassTest) {
+			return false
+		}
+		return slices.ContainsFunc(found, func(o pawl.Finding) bool { return o.Path == f.Path && slices.Contains(stronger[f.Kind], o.Kind) })
+	})
 }
 
 // grouped joins findings of one kind and path, and gives each a print of its content.

@@ -130,7 +130,7 @@ func (c *Classes) listed(name string) pawl.PathClass {
 		return pawl.ClassSupport
 	case use == usedSetUp || t.setUp.matches(p):
 		return pawl.ClassSupport
-	case t.isTest(p, tested, inTests):
+	case use == usedTest || t.isTest(p, tested, inTests):
 		return pawl.ClassTest
 	case t.dependencies.matches(p):
 		return pawl.ClassDependency
@@ -163,10 +163,12 @@ func (c *Classes) ruled(name string) (pawl.PathClass, bool) {
 	return "", false
 }
 
-// whole returns the classes of a file that is not split. A policy file that a gate runs has two.
+// whole returns the classes of a file that is not split. A policy file that a gate runs or reads has two.
 func (c *Classes) whole(name string) []pawl.PathClass {
 	class := c.Of(name)
-	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && c.uses.of(name) != unused {
+	p := split(name)
+	isRead := c.uses.of(name) != unused || c.names.gateInputs.matches(p) && !c.names.rootPolicy.matches(p)
+	if _, ruled := c.ruled(name); !ruled && class == pawl.ClassPolicy && isRead {
 		return []pawl.PathClass{pawl.ClassGateInput, pawl.ClassPolicy}
 	}
 	return []pawl.PathClass{class}

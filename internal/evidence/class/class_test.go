@@ -91,6 +91,10 @@ code
 	CMakeLists.txt
 	.dockerignore
 	.env.example
+	flake.nix
+	binding.gyp
+	user.service.ts
+	src/crush.ts
 	index.html
 	style.css
 	app.config.js
@@ -518,6 +522,18 @@ policy
 	renovate.json
 	AGENTS.md
 	web/CLAUDE.md
+	.bundle/config
+	.mvn/jvm.config
+	.mvn/extensions.xml
+	gradle/init.gradle
+	shell.nix
+	web/.irbrc
+	.config/git/config
+	deploy/app.service
+	deploy/systemd/app.socket
+	x.sublime-project
+	crush.json
+	.emacs
 	GEMINI.md
 	QWEN.md
 	.agents/skills/x/SKILL.md

@@ -16,7 +16,7 @@ const maxFollowed = 256 << 10
 // Follows reports whether the content of a file may name further gate inputs, so that it is
 // to be given to [Classes.Follow].
 func (c *Classes) Follows(name string) bool {
-	if c.uses.of(name) != unused {
+	if _, loaded := c.uses.loaded[name]; loaded || c.uses.of(name) != unused || c.uses.isBuilt(name) {
 		return true
 	}
 	switch path.Base(name) {
@@ -40,14 +40,25 @@ func (c *Classes) Follow(name string, data []byte) (more bool) {
 	u := &c.uses
 	u.changed = false
 	text := string(data[:min(len(data), maxFollowed)])
-	if u.files[name] == usedRun && !u.judges[name] {
+	_, isLoaded := u.loaded[name]
+	if isLoaded {
+		u.readLibrary(name, text)
+	}
+	if u.isBuilt(name) && u.files[name] == unused {
+		u.readSource(name, text)
+		return u.changed
+	}
+	if (u.files[name] == usedRun || isLoaded) && !u.judges[name] {
 		u.judges[name] = judging.MatchString(text)
 		if u.isSubject(name) {
 			return false // it runs nothing for the gates
 		}
 	}
+	if isLoaded && u.of(name) == unused {
+		return u.changed
+	}
 	p := split(name)
-	at := place{folder: strings.TrimSuffix(path.Dir(name), "/"), script: true}
+	at := place{folder: strings.TrimSuffix(path.Dir(name), "/"), script: true, loaded: isLoaded}
 	if at.folder == "." {
 		at.folder = ""
 	}
@@ -171,7 +182,7 @@ type makeTarget struct{ needs, recipe []string }
 
 // makefile takes the recipes of the targets that gates make into account.
 func (u *uses) makefile(text string, at place) {
-	variables := map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh"}
+	variables := map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh", "CC": "cc", "CXX": "c++"}
 	targets, first := map[string]*makeTarget{}, ""
 	var open []*makeTarget
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -222,10 +233,14 @@ func (u *uses) makefile(text string, at place) {
 		done[name] = true
 		here := at
 		here.looked = u.part(targetPart, name)
+		needs := strings.Fields(expandMake(strings.Join(t.needs, " "), variables))
 		for _, line := range t.recipe {
-			u.shell(expandMake(line, variables), here)
+			u.shell(expandMake(automatic(line, name, needs), variables), here)
 		}
-		for _, need := range strings.Fields(expandMake(strings.Join(t.needs, " "), variables)) {
+		if len(t.recipe) == 0 { // by a rule that make knows
+			u.build(at, name, needs)
+		}
+		for _, need := range needs {
 			if targets[need] != nil {
 				run(need)
 			} else {
@@ -243,6 +258,25 @@ func (u *uses) makefile(text string, at place) {
 		again = len(u.targets) > before
 	}
 }
+
+// automatic replaces what make sets for a target in a line of its recipe.
+func automatic(line, target string, needs []string) string {
+	if strings.Contains(target, "%") || !strings.Contains(line, "$") {
+		return line
+	}
+	first := ""
+	if len(needs) > 0 {
+		first = needs[0]
+	}
+	all := strings.Join(needs, " ")
+	if len(all)+len(target) > maxAutomatic {
+		return line
+	}
+	return strings.NewReplacer("$$", "$$", "$@", target, "$(@)", target, "$<", first, "$(<)", first, "$^", all, "$(^)", all, "$+", all).Replace(line)
+}
+
+// maxAutomatic bounds the names of a target and of what it needs.
+const maxAutomatic = 2 << 10
 
 // maxMakeLine is how long a line of a makefile becomes by its variables at most.
 const maxMakeLine = 16 << 10

@@ -26,6 +26,7 @@ const (
 	usedRun
 	usedMakefile
 	usedSetUp // loaded before tests
+	usedTest  // the source of a program that judges
 )
 
 // uses are what the commands of gates and the scripts that they run name.
@@ -36,6 +37,9 @@ type uses struct {
 	scripts map[string]bool // of package.json and composer.json; may be patterns
 	targets map[string]bool // of makefiles; "" is the first one
 	subjects
+	libraries
+	handed
+	builds
 	changed bool
 }
 
@@ -44,12 +48,14 @@ type place struct {
 	folder string // of the tree; empty is the root
 	script bool   // it is in a script, whose names may also be relative to the root
 	text   bool   // it is a text in a program, which may be no command
+	loaded bool   // it is in a script that another one loads
 	depth  int    // of shell lines within shell lines
 	looked look   // how it is looked at what all commands there print
 }
 
 func newUses() uses {
-	return uses{files: map[string]use{}, scripts: map[string]bool{}, targets: map[string]bool{}, subjects: newSubjects()}
+	return uses{files: map[string]use{}, scripts: map[string]bool{}, targets: map[string]bool{},
+		subjects: newSubjects(), libraries: newLibraries(), handed: newHanded(), builds: newBuilds()}
 }
 
 func (u *uses) of(name string) use {
@@ -57,6 +63,12 @@ func (u *uses) of(name string) use {
 		return use
 	} else if ok {
 		return unused
+	}
+	switch {
+	case u.isLibrary(name):
+		return usedRun
+	case u.isCheck(name):
+		return usedTest
 	}
 	if slices.ContainsFunc(u.globs, func(g string) bool { return doublestar.MatchUnvalidated(g, name) }) {
 		return usedRun
@@ -176,7 +188,12 @@ func (u *uses) shell(text string, at place) {
 	home := at
 	folders := []string{at.folder} // by the depth of subshells
 	runsAny := runsVariable.MatchString(text)
-	for _, c := range readShell(text) {
+	calls := u.calls
+	if !at.loaded {
+		calls = nil
+	}
+	commands := readLoaded(text, calls)
+	for i, c := range commands {
 		for len(folders) <= c.depth {
 			folders = append(folders, folders[len(folders)-1])
 		}
@@ -190,6 +207,11 @@ func (u *uses) shell(text string, at place) {
 		}
 		here := at
 		here.looked = max(at.looked, c.looked)
+		if !at.loaded {
+			u.call(&c, here.looked)
+		}
+		u.hands(here, commands, i)
+		u.compiles(here, c.words)
 		if name := c.program(); name == "run-parts" || runsAny && (name == "find" || name == "ls") {
 			for _, w := range c.words {
 				if !strings.HasPrefix(w, "-") && w != name {
@@ -233,7 +255,13 @@ func (u *uses) command(words []string, at place) {
 		case state == atProgram && slices.Contains(interpreters, name):
 			state, program = atScript, name
 		case state == atProgram && !u.program(at, name, rest) && looksLikeFile(w) || state == atScript:
+			if program == "." || program == "source" {
+				u.load(at, w, true)
+				state = atOperand
+				break
+			}
 			run := !at.text || len(words) > 1 || strings.HasPrefix(w, "./") || path.Ext(w) == ".sh"
+			u.runsBuilt(at, w, len(rest) > 0)
 			if own = true; run && !(at.text && isData(w)) {
 				u.looksAt(at, w)
 			}

@@ -11,16 +11,31 @@ import (
 // shellCommand is a simple command of a shell text.
 type shellCommand struct {
 	words  []string // without quotes; NUL stands for an expansion
+	inputs []string // those of the words that are files it is given by <
 	looked look     // at what it prints
+
+	captured bool // what it prints is a part of a word
 
 	to    int // the command that reads what it prints, as an index; -1 = none
 	depth int // of subshells
 }
 
 // readShell returns the simple commands of a shell text with how it is looked at what they print.
-func readShell(text string) []shellCommand {
+func readShell(text string) []shellCommand { return readLoaded(text, nil) }
+
+// readLoaded is readShell for a text that others load, which look at what some of its functions print.
+func readLoaded(text string, calls map[string]look) []shellCommand {
 	r := shellReader{funcs: map[string][2]int{}}
 	r.read(withValues(text), 0)
+	for name, how := range calls {
+		body, ok := r.funcs[name]
+		if !ok || how == notLooked {
+			continue
+		}
+		for i := body[0]; i <= body[1]; i++ {
+			r.all[i].looked = max(r.all[i].looked, how)
+		}
+	}
 	r.look()
 	return r.all
 }
@@ -75,9 +90,11 @@ type span struct {
 
 // simple is the command that is being read.
 type simple struct {
-	words []string
-	in    bool // it is given input
-	out   bool // what it prints goes to a file
+	words  []string
+	inputs []string
+	from   bool // the next word is a file that it is given
+	in     bool // it is given input
+	out    bool // what it prints goes to a file
 }
 
 // read adds the commands of a text. The commands of $(…) and `…` come as commands of their own. A text that
@@ -99,6 +116,10 @@ func (r *shellReader) read(text string, depth int) {
 	endWord := func() {
 		if inWord {
 			now.words = append(now.words, word.String())
+			if now.from {
+				now.inputs = append(now.inputs, word.String())
+			}
+			now.from = false
 		}
 		word.Reset()
 		inWord = false
@@ -111,7 +132,7 @@ func (r *shellReader) read(text string, depth int) {
 				r.all[i].to = at
 			}
 			pipes = nil
-			r.all = append(r.all, shellCommand{words: now.words, to: -1, depth: depth + len(parens)})
+			r.all = append(r.all, shellCommand{words: now.words, inputs: now.inputs, to: -1, depth: depth + len(parens)})
 			from = r.grouped(&groups, &name, at)
 		}
 		switch {
@@ -137,6 +158,7 @@ func (r *shellReader) read(text string, depth int) {
 		r.read(inner, depth+1)
 		for i := from; i < len(r.all); i++ {
 			r.all[i].looked = max(r.all[i].looked, how)
+			r.all[i].captured = true
 		}
 	}
 	var quote byte
@@ -199,6 +221,7 @@ func (r *shellReader) read(text string, depth int) {
 				break
 			}
 			now.in = now.in || isGivenBy(text[i+1:])
+			now.from = i+1 < len(text) && text[i+1] != '<' && text[i+1] != '&' && text[i-min(i, 1)] != '<'
 		case c == '>':
 			fd := strings.Trim(word.String(), "0123456789") == ""
 			stderr := fd && word.String() == "2"
