@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/verdict"
 )
 
 // A gate that gave no verdict on the base and gives none on what was made says nothing about the work.
@@ -80,11 +81,23 @@ func (s *State) unjudged(l *Loop) (out []int) {
 	return out
 }
 
+// failsAnyway reports whether another gate objects to the loop's candidate than those that gave no verdict:
+// then more time for them, or a person's word, would change nothing. What was begun is waited for.
+func (s *State) failsAnyway(l *Loop, unjudged []int) bool {
+	begun := func(gate int) bool { return l.gateRuns(false).Of(gate).Effect != 0 }
+	if l.gen.batch != nil || l.person.question != nil || slices.ContainsFunc(unjudged, begun) {
+		return false
+	}
+	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool {
+		return !verdict.Passes(r.Verdict) && !slices.Contains(unjudged, s.gateIndex(r.Gate))
+	})
+}
+
 // settleUnjudged gives gates without a verdict more time, once, and then asks a person about them. It
-// reports whether none is left.
+// reports whether none is left that matters.
 func (d *draft) settleUnjudged(l *Loop, request func(s *State, l *Loop, gate int) pawl.RunGate) bool {
 	gates := d.s.unjudged(l)
-	if len(gates) == 0 {
+	if len(gates) == 0 || d.s.failsAnyway(l, gates) {
 		return true
 	}
 	said := l.lastAnswerTo(pawl.AskUnjudged)
