@@ -2,6 +2,7 @@ package secret
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,11 +17,11 @@ import (
 func (r *Redactor) Patch(patch, whole []byte) (clean []byte, marked int) {
 	shown, files := readPatch(patch), readPatch(whole)
 	for i, f := range shown {
-		in := f
-		if len(files) == len(shown) && bytes.Equal(files[i].lines[0].text, f.lines[0].text) {
-			in = files[i]
+		old, now := r.side(f, true), r.side(f, false)
+		if len(files) == len(shown) { // what is found in whole files counts before what is found in the patch alone
+			maps.Copy(old, r.side(files[i], true))
+			maps.Copy(now, r.side(files[i], false))
 		}
-		old, now := r.side(in, true), r.side(in, false)
 		for _, l := range f.lines {
 			text := l.text
 			switch {
@@ -64,11 +65,11 @@ func (r *Redactor) side(f *patchFile, old bool) map[int]*lineOf {
 		}
 		text, numbers = append(append(text, l.text[min(1, len(l.text)):]...), '\n'), append(numbers, n)
 	}
+	out := map[int]*lineOf{}
 	clean := r.lines(path, text)
 	if bytes.Equal(clean, text) {
-		return nil
+		return out
 	}
-	out := map[int]*lineOf{}
 	lines := bytes.Split(clean, []byte("\n"))
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if i < len(numbers) && !bytes.Equal(line, lines[i]) {
