@@ -397,6 +397,10 @@ const FactGoalTests = "goal_tests"
 // FactSurplus is the name of a fact that says what of a result was ignored, because nobody asked for it.
 const FactSurplus = "surplus"
 
+// FactRead is the name of a fact that says what of a result was read as what, because it came in another form than the
+// one that was asked for.
+const FactRead = "read"
+
 func facts(c *coder, tag uint64, v *Facts) {
 	list(c, tag, (*[]Fact)(v), func(c *coder, f *Fact) {
 		str(c, 1, &f.Name)

@@ -15,6 +15,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/cli/diff"
 	tuicmd "pawl/internal/cli/tui"
 	"pawl/internal/git"
 	"pawl/internal/project"
@@ -138,15 +139,14 @@ func locate(ctx context.Context, dir string) (pawl.Repository, error) {
 	return pawl.Repository{GitDir: folders[0], Root: folders[1]}, nil
 }
 
-// compare is the difference between two commits, as a patch or, in so many
-// columns, as a list of files. No program of the repository's is run.
-func compare(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int) ([]byte, error) {
+// compare is the difference between two commits, as a patch or, in so many columns, as a list of files. Unless raw,
+// marks replace secrets, in so many lines. No program of the repository's is run.
+func compare(ctx context.Context, app *cli.App, p project.Project, from, to pawl.CommitHash, stat int, raw bool) (out []byte, marked int, err error) {
 	command, err := git.Find(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	repo := git.Repo{Command: command, Dir: p.Repo.GitDir}
-	var out []byte
 	if stat == 0 {
 		out, err = repo.Patch(ctx, string(from), string(to))
 	} else {
@@ -154,12 +154,31 @@ func compare(ctx context.Context, p project.Project, from, to pawl.CommitHash, s
 			fmt.Sprintf("--stat=%d", stat), string(from), string(to))
 	}
 	if e, ok := errors.AsType[*git.Error](err); ok && strings.Contains(e.Stderr, "bad object") {
-		return nil, pawl.Errorf(pawl.CodeNotFound, "the repository does not have both commits any more, %.12s and %.12s", from, to)
+		return nil, 0, pawl.Errorf(pawl.CodeNotFound, "the repository does not have both commits any more, %.12s and %.12s", from, to)
 	}
-	return out, err
+	if err != nil || raw || len(out) == 0 {
+		return out, 0, err
+	}
+	secrets := heldSecrets(ctx, app)
+	if stat > 0 {
+		return secrets.Bytes(out), 0, nil
+	}
+	whole, err := repo.WholePatch(ctx, string(from), string(to))
+	if pawl.CodeOf(err) == pawl.CodeState { // it is too large: what the patch itself shows is looked at
+		whole, err = nil, nil
+	}
+	out, marked = secrets.Patch(out, whole)
+	return out, marked, err
 }
 
-// difference is compare for the repository at a root, as a patch.
+// comparing is compare for a command.
+func comparing(app *cli.App) diff.Compare {
+	return func(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int, raw bool) ([]byte, int, error) {
+		return compare(ctx, app, p, from, to, stat, raw)
+	}
+}
+
+// difference is compare for the repository at a root, as a patch without secrets.
 func difference(app *cli.App) tuicmd.Diff {
 	return func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error) {
 		repo, err := locate(ctx, root)
@@ -170,7 +189,8 @@ func difference(app *cli.App) tuicmd.Diff {
 		if err != nil {
 			return nil, err
 		}
-		return compare(ctx, p, from, to, 0)
+		patch, _, err := compare(ctx, app, p, from, to, 0, false)
+		return patch, err
 	}
 }
 

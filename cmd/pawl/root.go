@@ -139,7 +139,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	}
 	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
 		tuicmd.New(app, difference(app)), inbox.New(app, time.Now), answer.New(app), plancmd.New(app), signal.New(app), replan.New(app), continues.New(app), override.New(app), rollback.New(app), fork.New(app), merge.New(app, usersGit(app)))
-	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
+	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, comparing(app)), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), cost.New(app), archive.New(app), rm.New(app), gc.New(app), attach.New(app, attachWorld(app)), cache.New(app))
 	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), delegates.New(app, delegateWorld(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, benchWorld()), versioncmd.New(app), man.New(app))

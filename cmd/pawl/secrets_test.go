@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/cli"
 	"pawl/internal/model/modeltest"
 )
 
@@ -64,7 +65,7 @@ func TestSecretsOfARepository(t *testing.T) {
 		case 4:
 			return call("edit", `{"path":".env","old":"PORT=1\n","new":"PORT=2\n"}`)
 		case 5: // F-107
-			return call("run", `{"command":"echo postgres://shop:`+madeUpURL+`@db.example.org/shop; echo `+madeUpGitHub+`"}`)
+			return call("run", `{"command":"echo postgres://shop:`+madeUpURL+`@db.example.org/shop; echo `+madeUpGitHub+`; cp .env copy.txt; tail -n 5 id_rsa > end.txt"}`)
 		case 6:
 			return call("grep", `{"pattern":"`+madeUpGitHub+`"}`)
 		}
@@ -73,7 +74,7 @@ func TestSecretsOfARepository(t *testing.T) {
 	defer server.Close()
 	v := newVictim(t, pawlProgram(t), killScript, map[string]string{".env": env, "id_rsa": pem, "README": "a repository\n", "AGENTS.md": "Use the token " + madeUpGitHub + " for releases.\n"})
 	v.env = append(v.env, "ANTHROPIC_BASE_URL="+server.BaseURL, "ANTHROPIC_API_KEY=sk-test-0123456789abcdef", "SHOP_PASSWORD="+madeUpKnown)
-	out, err := v.pawl("run", "set the port to 2", "--recipe", "taskloop", "--unsandboxed", "--complexity", "2", "--allow-path", ".env", "--model", "anthropic/claude-test",
+	out, err := v.pawl("run", "set the port to 2", "--recipe", "taskloop", "--unsandboxed", "--complexity", "2", "--allow-path", ".env", "--allow-path", "*.txt", "--model", "anthropic/claude-test",
 		"--require-green", "--gate", `tests=cat id_rsa; grep -rh _ .; grep -rq PORT=2 . && echo "ok 1" && echo 1..1`, "--criteria", "the port is 2")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -85,9 +86,21 @@ func TestSecretsOfARepository(t *testing.T) {
 		sent.Write(r.Body)
 	}
 	places["what the provider got"] = sent.String()
-	for _, args := range [][]string{{"show", "--report"}, {"show", "--json"}, {"show", "--transcript=1/implement"}, {"logs", "1", "--full", "--lines", "0"}, {"events", "--json"}, {"why", "--json"}} {
+	for _, args := range [][]string{{"show", "--report"}, {"show", "--json"}, {"show", "--transcript=1/implement"}, {"logs", "1", "--full", "--lines", "0"}, {"events", "--json"}, {"why", "--json"}, {"diff"}, {"diff", "--json"}, {"diff", "--stat"}} {
 		if places["pawl "+strings.Join(args, " ")], err = v.pawl(args...); err != nil {
 			t.Errorf("pawl %v: %v\n%s", args, err, places["pawl "+strings.Join(args, " ")])
+		}
+	}
+	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl"))
+	from, to := pawl.CommitHash(strings.TrimSpace(v.git(t, "rev-parse", "HEAD"))), pawl.CommitHash(strings.TrimSpace(v.git(t, "rev-parse", branch)))
+	patch, err := difference(&cli.App{Environ: v.env, StateHome: t.TempDir()})(t.Context(), v.repo, from, to)
+	if places["the diff in pawl tui"] = string(patch); err != nil || !strings.Contains(string(patch), "[redacted:SHOP_PASSWORD]") {
+		t.Errorf("the diff in pawl tui: %v\n%s", err, patch)
+	}
+	raw, err := v.pawl("diff", "--raw")
+	for _, secret := range []string{madeUpAWS, madeUpKnown} {
+		if err != nil || !strings.Contains(raw, secret) || !strings.Contains(places["pawl diff"], "\n+SHOP=[redacted:SHOP_PASSWORD]\n") {
+			t.Errorf("pawl diff and pawl diff --raw: %v\n%s\n%s", err, places["pawl diff"], raw)
 		}
 	}
 	exported := filepath.Join(v.home, "exported")
@@ -117,7 +130,6 @@ func TestSecretsOfARepository(t *testing.T) {
 			t.Errorf("in turn %d the agent was told %q, want %q", turn, told[turn], want)
 		}
 	}
-	branch := strings.TrimSpace(v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl"))
 	if got := v.git(t, "show", branch+":.env"); got != strings.TrimSpace(strings.Replace(env, "PORT=1", "PORT=2", 1)) {
 		t.Errorf("the commit has\n%s", got)
 	}

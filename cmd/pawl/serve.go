@@ -26,6 +26,7 @@ import (
 	"pawl/internal/message"
 	"pawl/internal/plain"
 	"pawl/internal/project"
+	"pawl/internal/recipe"
 	"pawl/internal/server"
 	"pawl/internal/server/lines"
 )
@@ -44,6 +45,20 @@ const (
 // planRecipe is the recipe of what loop.create_plan begins, unless the daemon is told of
 // another one. The method is Loopr's.
 const planRecipe = "loopr"
+
+// loopTypes are the types of loops that the built-in recipes have.
+func loopTypes() (out []string) {
+	for _, name := range recipe.Builtin() {
+		r, err := recipe.Load(name)
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		for _, k := range r.Kinds {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
 
 // What a daemon is told by the process that starts it, by the numbers of open files.
 const (
@@ -269,7 +284,7 @@ func (s *serving) serves() server.Daemon {
 	return server.Daemon{
 		Projects: s.daemon, Around: daemon.Equipped, Feed: s.feed,
 		Lines: func(ctx context.Context, conn net.Conn) {
-			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, PlanRecipe: cmp.Or(s.o.PlanRecipe, planRecipe), Equip: daemon.WithEnviron})
+			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, PlanRecipe: cmp.Or(s.o.PlanRecipe, planRecipe), Types: loopTypes(), Equip: daemon.WithEnviron})
 		},
 		About: func() pawl.DaemonInfo { return s.info },
 		Handover: func(ctx context.Context) error {

@@ -91,6 +91,8 @@ func parse(to pawl.Callback) (*url.URL, error) {
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, pawl.Errorf(pawl.CodeInvalid, "the callback's address is not one of http or https")
+	case u.Port() != "" && !isPort(u.Port()): // settings of earlier versions may have one
+		return nil, pawl.Errorf(pawl.CodeInvalid, "the callback's address has port %s: want a number from 1 to 65535", u.Port())
 	case u.User != nil:
 		return nil, pawl.Errorf(pawl.CodeInvalid, "the callback's address holds a name or password, which is not allowed")
 	case u.Scheme == "http" && !to.AllowPrivate:
@@ -98,6 +100,11 @@ func parse(to pawl.Callback) (*url.URL, error) {
 			WithHint("http is for private networks: callback.allow_private")
 	}
 	return u, nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 func (s *Sender) label(req *http.Request, delivery string, body []byte) {

@@ -175,7 +175,8 @@ func TestRefused(t *testing.T) {
 	}
 	for address, allow := range map[string]bool{
 		"http://203.0.113.7/": false, "https://me:pw@hooks.example/": true, "ftp://hooks.example/": true, "hooks.example": true,
-		"": true, "https://": true, "https://:443/": true, "file:///etc/passwd": true, "https://%zz": true,
+		"": true, "https://": true, "https://:443/": true, "https://hooks.example:65536/": true, "https://hooks.example:0/": true, // F-123
+		"file:///etc/passwd": true, "https://%zz": true,
 	} {
 		status, err := send(t, s, pawl.Callback{URL: address, AllowPrivate: allow})
 		if status != 0 || pawl.CodeOf(err) != pawl.CodeInvalid || strings.Contains(err.Error(), "pw") {

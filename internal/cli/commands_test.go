@@ -92,12 +92,15 @@ func TestReplay(t *testing.T) {
 func TestDiff(t *testing.T) {
 	b, run := finished(t)
 	var got []string
-	compare := func(_ context.Context, _ project.Project, from, to pawl.CommitHash, stat int) ([]byte, error) {
+	compare := func(_ context.Context, _ project.Project, from, to pawl.CommitHash, stat int, raw bool) ([]byte, int, error) {
 		got = append(got, string(from)+".."+string(to))
-		if stat > 0 {
-			return []byte(" file | 1 +\n"), nil
+		switch {
+		case stat > 0:
+			return []byte(" file | 1 +\n"), 0, nil
+		case raw:
+			return []byte("+\x1b[2Jcleared hunter2\n"), 0, nil
 		}
-		return []byte("+\x1b[2Jcleared\n"), nil
+		return []byte("+\x1b[2Jcleared [redacted:PW]\n"), 1, nil
 	}
 	for _, args := range [][]string{{}, {string(run), "--stat"}, {"1", "--attempt", "1", "--raw"}} {
 		if err := b.execute(t, diff.New(b.app, compare), args...); err != nil {
@@ -107,14 +110,22 @@ func TestDiff(t *testing.T) {
 	if want := "base..commit-1"; len(got) != 3 || got[0] != want || got[1] != want || got[2] != want {
 		t.Errorf("compared %v", got)
 	}
-	if out := b.out.String(); out != "+\x1b[2Jcleared\n" {
+	if out := b.out.String(); out != "+\x1b[2Jcleared hunter2\n" {
 		t.Errorf("raw it is not what git printed: %q", out)
 	}
-	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared\n" { // F-107
-		t.Errorf("off a terminal: %q, %v", b.out.String(), err)
+	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared [redacted:PW]\n" || !strings.Contains(b.err.String(), "git apply cannot use this patch") { // F-107
+		t.Errorf("off a terminal: %q, %q, %v", b.out.String(), b.err.String(), err)
 	}
+	b.app.JSON = true
+	if err := b.execute(t, diff.New(b.app, compare)); err != nil || !strings.Contains(b.out.String(), "cleared [redacted:PW]") || !strings.Contains(b.out.String(), `"redacted": 1`) { // F-107
+		t.Errorf("as JSON: %q, %v", b.out.String(), err)
+	}
+	if err := b.execute(t, diff.New(b.app, compare), "--raw"); err != nil || !strings.Contains(b.out.String(), "hunter2") || strings.Contains(b.out.String(), `"redacted"`) {
+		t.Errorf("as JSON and raw: %q, %v", b.out.String(), err)
+	}
+	b.app.JSON = false
 	b.app.Terminal = true
-	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared\n" {
+	if err := b.execute(t, diff.New(b.app, compare)); err != nil || b.out.String() != "+cleared [redacted:PW]\n" {
 		t.Errorf("on a terminal: %q, %v", b.out.String(), err)
 	}
 	if err := b.execute(t, diff.New(b.app, compare), "--attempt", "4"); pawl.CodeOf(err) != pawl.CodeNotFound {

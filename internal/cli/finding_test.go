@@ -70,8 +70,8 @@ func TestFindingAsked(t *testing.T) {
 // be applied as it is.
 func TestDiffClasses(t *testing.T) {
 	b, _ := foundBed(t)
-	compare := func(_ context.Context, _ project.Project, from, to pawl.CommitHash, _ int) ([]byte, error) {
-		return []byte("the difference of " + from + " and " + to + "\n"), nil
+	compare := func(_ context.Context, _ project.Project, from, to pawl.CommitHash, _ int, _ bool) ([]byte, int, error) {
+		return []byte("the difference of " + from + " and " + to + "\n"), 0, nil
 	}
 	for args, want := range map[string]string{
 		"7":        "the difference of ba5e and c0ffee\n",

@@ -198,6 +198,14 @@ func TestMistakes(t *testing.T) {
 		{text: "callback: {url: \"http://hooks.example/\"}", semantic: true, want: "1:17: callback.url: http sends in the clear how runs end; use https, or for a private network set callback.allow_private to true"},
 		{text: "callback: {url: \"https://10.0.0.1/\"}", semantic: true, want: "1:17: callback.url: this is an address of this machine or a private network; if that is meant, set callback.allow_private to true"},
 		{text: "callback: {url: \"http://localhost:8080/\", allow_private: false}", semantic: true, want: "1:17: callback.url: this is an address of this machine or a private network; if that is meant, set callback.allow_private to true"},
+		// F-123: nothing can be reached there.
+		{text: "callback: {url: \"https://hooks.example:65536/x\"}", semantic: true, want: `1:17: callback.url: "65536" is not a port: want a number from 1 to 65535, as in https://hooks.example:8443/pawl`},
+		{text: "callback: {url: \"https://hooks.example:0/x\"}", semantic: true, want: `1:17: callback.url: "0" is not a port: want a number from 1 to 65535, as in https://hooks.example:8443/pawl`},
+		{text: "callback: {url: \"https://hooks..example/x\"}", semantic: true, want: `1:17: callback.url: "hooks..example" is not a host name, as in https://hooks.example:8443/pawl`},
+		{text: "callback: {url: \"https://256.1.1.1/x\"}", semantic: true, want: `1:17: callback.url: "256.1.1.1" is a number and not an address as 192.0.2.1 is, as in https://hooks.example:8443/pawl`},
+		{text: "announce: {url: \"https://hooks.example:99999/x\"}", semantic: true, want: `1:17: announce.url: "99999" is not a port: want a number from 1 to 65535, as in https://hooks.example:8443/pawl`},
+		{text: "providers: {ollama: {base_url: \"http://localhost:70000/v1\"}}", semantic: true, want: `1:32: providers.ollama.base_url: "70000" is not a port: want a number from 1 to 65535, as in https://proxy.example:8443/v1`},
+		{text: "delegates: {codex: {key: {address: \"https://api.example:0\"}}}", semantic: true, want: `1:36: delegates.codex.key.address: "0" is not a port: want a number from 1 to 65535, as in https://proxy.example:8443/v1`},
 		{text: "gates: {name: a}", want: "1:9: gates: want a list, got a mapping"},
 		{text: "gates: [{name: a, kind: unit, command: x}]", want: `1:25: gates[0].kind: want one of tests, types, lint, security, format, got "unit"`},
 		{text: "gates: [{name: a, kind: tests}]", want: "1:10: gates[0].command: is missing"},
@@ -235,6 +243,10 @@ func TestMistakesOutsideOfFiles(t *testing.T) {
 		{config.Sources{Env: []string{"PAWL_MODEL=small=openai/gpt-5"}}, "$PAWL_MODEL: models.small: unknown key; known here: fast, medium, large"},
 		{config.Sources{Flags: []config.Flag{{Name: "--model", Key: "model", Value: "gpt-5"}}},
 			`--model: models.fast: want PROVIDER/NAME or script:FILE, got "gpt-5"`},
+		{config.Sources{Flags: []config.Flag{{Name: "--callback", Key: "callback.url", Value: "https://hooks.example:123456"}}}, // F-123
+			`--callback: callback.url: "123456" is not a port: want a number from 1 to 65535, as in https://hooks.example:8443/pawl`},
+		{config.Sources{Env: []string{"ANTHROPIC_BASE_URL=https://proxy.example:65536"}}, // F-123
+			`$ANTHROPIC_BASE_URL: providers.anthropic.base_url: "65536" is not a port: want a number from 1 to 65535, as in https://proxy.example:8443/v1`},
 		{config.Sources{Flags: []config.Flag{{Name: "--recipe", Key: "recipe", Value: "My Recipe"}}},
 			`--recipe: recipe: want a name of lower-case letters, digits, - and _, got "My Recipe"`},
 		{config.Sources{Repo: repo(config.RepoFile+"/x", "")}, "read .pawl/config.yaml: .pawl/config.yaml is not a regular file"},
@@ -243,6 +255,10 @@ func TestMistakesOutsideOfFiles(t *testing.T) {
 		if err == nil || err.Error() != m.want {
 			t.Errorf("got %v, want %s", err, m.want)
 		}
+	}
+	// The highest port and addresses in numbers are as good as others.
+	for _, url := range []string{"https://hooks.example:65535/", "https://hooks.example:1/", "https://1.2.3.4:443/", "https://[2001:db8::1]:8443/", "https://hooks.example./x", "https://höoks.example/x", "https://my_hooks.example/"} {
+		MustLoad(t, config.Sources{Flags: []config.Flag{{Name: "--callback", Key: "callback.url", Value: url}}})
 	}
 	// Variables that are someone else's are left alone.
 	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1",

@@ -88,6 +88,24 @@ func (c *Config) KeyNames() []string {
 	return out
 }
 
+// KeyFiles returns the sources of keys of providers and coding agents that are files.
+func (c *Config) KeyFiles() []KeySource {
+	var out []KeySource
+	add := func(s KeySource) {
+		if s.File != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, name := range providerNames {
+		p := c.Provider(name)
+		add(p.Key())
+	}
+	for _, d := range c.Delegates() {
+		add(d.server.Key())
+	}
+	return out
+}
+
 // Machine tells how much is done at once. It is the process's, not a run's: a process
 // reads it when it begins, without the file of any repository.
 func (c *Config) Machine() Machine {

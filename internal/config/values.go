@@ -411,6 +411,9 @@ func checkURL(text string) error {
 	if u.Scheme == "http" && !near(u.Hostname()) {
 		return fmt.Errorf("http sends the key and your code in the clear; use https, except for this machine and private networks")
 	}
+	if err := egress.CheckURL(u); err != nil {
+		return fmt.Errorf("%w, as in https://proxy.example:8443/v1", err)
+	}
 	return nil
 }
 
@@ -617,6 +620,9 @@ func checkCallback(text string) error {
 		return fmt.Errorf("want an address of at most %d bytes such as https://hooks.example/pawl", maxCallback)
 	case u.User != nil || u.Fragment != "":
 		return fmt.Errorf("an address with a password or fragment is not allowed; requests are signed with the key in $%s", CallbackSecret)
+	}
+	if err := egress.CheckURL(u); err != nil {
+		return fmt.Errorf("%w, as in https://hooks.example:8443/pawl", err)
 	}
 	return nil
 }

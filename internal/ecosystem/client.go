@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl/internal/pattern"
@@ -103,6 +104,10 @@ func (c *client) registry(place, address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
 		c.note("%s names a registry that is not an http address: rooms do not use it", place)
+		return ""
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) {
+		c.note("%s names a registry at port %s, and there is no such port: rooms do not use it", place, u.Port())
 		return ""
 	}
 	if u.User != nil {

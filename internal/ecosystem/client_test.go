@@ -39,6 +39,7 @@ func TestRegistries(t *testing.T) {
 		{name: "npm on this machine", ecosystem: "npm", environ: []string{"npm_config_registry=http://localhost:4873"},
 			rules: []string{"registry.npmjs.org:443"}, notes: []string{"localhost:4873 on this machine: rooms cannot reach it; to let them, give it a name that the egress rule NAME:4873=127.0.0.1"}},
 		{name: "npm in a folder", ecosystem: "npm", environ: []string{"npm_config_registry=file:///srv"}, rules: []string{"registry.npmjs.org:443"}, notes: []string{"not an http address"}},
+		{name: "npm at a port that is none", ecosystem: "npm", environ: []string{"npm_config_registry=https://npm.corp:65536/"}, rules: []string{"registry.npmjs.org:443"}, notes: []string{"port 65536, and there is no such port"}}, // F-123
 		{name: "yarn", ecosystem: "yarn", files: []string{".yarnrc.yml=npmRegistryServer: \"https://npm.corp\"\nnpmAuthToken: sekret\n"},
 			rules:     []string{"npm.corp:443"},
 			variables: []string{"YARN_NPM_REGISTRY_SERVER=https://npm.corp", "YARN_REGISTRY=https://npm.corp", "npm_config_registry=https://npm.corp"}, notes: []string{"~/.yarnrc.yml has a token"}},

@@ -508,7 +508,7 @@ func TestUpstream(t *testing.T) {
 		}
 	})
 	t.Run("NotOne", func(t *testing.T) {
-		for _, v := range []string{"HTTPS_PROXY=socks5://me:hush@proxy.test:1080", "https_proxy=http://me:hush@%zz", "HTTP_PROXY=http://me:hush@:1/"} {
+		for _, v := range []string{"HTTPS_PROXY=socks5://me:hush@proxy.test:1080", "https_proxy=http://me:hush@%zz", "HTTP_PROXY=http://me:hush@:1/", "HTTP_PROXY=http://me:hush@proxy.test:65536" /* F-123 */} {
 			_, err := New(Options{Environ: []string{v}})
 			if pawl.CodeOf(err) != pawl.CodeInvalid || strings.Contains(err.Error(), "hush") || !strings.HasPrefix(strings.ToUpper(v), err.Error()[:8]) {
 				t.Errorf("%s: error %v", v, err)

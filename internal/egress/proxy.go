@@ -151,6 +151,10 @@ func upstreamOf(environ []string) (func(*url.URL) (*url.URL, error), error) {
 		// Its text is left out, as it may hold a password.
 		if u, err := url.Parse(address); v.value != "" && (err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "%s is not the address of a proxy: want http://HOST:PORT or https://HOST:PORT", v.name)
+		} else if v.value != "" {
+			if err := CheckURL(u); err != nil {
+				return nil, pawl.Errorf(pawl.CodeInvalid, "%s is not the address of a proxy: %w", v.name, err)
+			}
 		}
 	}
 	return config.ProxyFunc(), nil

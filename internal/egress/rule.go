@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -147,6 +148,26 @@ func checkName(host string) error {
 		return pawl.Errorf(pawl.CodeInvalid, "%q is a number and not an address as 192.0.2.1 is", host)
 	}
 	return nil
+}
+
+// CheckURL returns why nothing can be reached at the host and port of an address, whatever network it is tried from.
+func CheckURL(u *url.URL) error {
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if host == "" {
+		return pawl.Errorf(pawl.CodeInvalid, "the address has no host")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return pawl.Errorf(pawl.CodeInvalid, "%q is not a port: want a number from 1 to 65535", port)
+		}
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil && !isASCII(host) {
+		host = ascii
+	}
+	return checkName(host)
 }
 
 func isASCII(s string) bool {

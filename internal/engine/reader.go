@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -48,7 +50,27 @@ func (r Reader) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEn
 	if !ok {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "this log has no memory")
 	}
-	return m.Recall(ctx, q)
+	for _, kind := range q.Kinds {
+		if !slices.Contains(pawl.MemoryKinds, kind) {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "nothing remembered is of the kind %.40q", kind).WithField("kinds").WithHint("the kinds are %s", words(pawl.MemoryKinds))
+		}
+	}
+	if q.Limit < 0 {
+		return nil, pawl.Errorf(pawl.CodeInvalid, "limit %d: want 1 or more, or 0 for the usual one", q.Limit).WithField("limit")
+	}
+	found, err := m.Recall(ctx, q)
+	if err == nil && len(found) == 0 && q.Run != "" && !q.Project { // of a run that is not there, that is no answer
+		_, err = r.info(ctx, q.Run)
+	}
+	return found, err
+}
+
+func words(kinds []pawl.MemoryKind) string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, ", ")
 }
 
 // Start implements [pawl.Service].

@@ -89,6 +89,12 @@ func (r Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
 	return r.output(ctx, nil, diff("-p", "-M", from, to)...)
 }
 
+// WholePatch is Patch with all lines of the changed files.
+func (r Repo) WholePatch(ctx context.Context, from, to string) ([]byte, error) {
+	const all = 1 << 30 // lines before and after a change
+	return r.output(ctx, nil, diff(fmt.Sprintf("-U%d", all), "-M", from, to)...)
+}
+
 // Git runs any other call, for what the user's own repository is asked once.
 func (r Repo) Git(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	return r.output(ctx, stdin, args...)

@@ -181,25 +181,26 @@ func boundAnswers(facts pawl.Facts) pawl.Facts {
 	return out
 }
 
-// boundSurplus keeps the first of what a result has beyond what was asked for, and says how much more
-// there is: a result is none the worse for it, so that it takes no room from what decides.
-func boundSurplus(facts pawl.Facts) pawl.Facts {
+// boundNotes keeps the first of the facts of a name which say what a result has beyond what was asked for, or in
+// another form, and says how much more there is: a result is none the worse for it, so that it takes no room from what
+// decides.
+func boundNotes(facts pawl.Facts, name string) pawl.Facts {
 	var out, ignored pawl.Facts
 	for _, f := range facts {
-		if f.Name == pawl.FactSurplus {
+		if f.Name == name {
 			ignored = append(ignored, boundFact(f))
 		} else {
 			out = append(out, f)
 		}
 	}
-	if n := len(ignored) - maxSurplus; n > 0 {
-		ignored = append(ignored[:maxSurplus], pawl.Fact{Name: pawl.FactSurplus, Value: fmt.Sprintf("%d more", n)})
+	if n := len(ignored) - maxNotes; n > 0 {
+		ignored = append(ignored[:maxNotes], pawl.Fact{Name: name, Value: fmt.Sprintf("%d more", n)})
 	}
 	return append(out, ignored...)
 }
 
-// maxSurplus bounds what facts name of what a result has beyond what was asked for.
-const maxSurplus = 3
+// maxNotes bounds what facts name of what a result has beyond what was asked for, and in another form.
+const maxNotes = 3
 
 func boundFact(f pawl.Fact) pawl.Fact {
 	switch {

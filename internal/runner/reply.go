@@ -157,22 +157,23 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	var name string
 	name, use.Submit = pawl.SubmittedBy(b.Tool)
 	use.Harness = b.Tool == toolRemember || b.Tool == toolBlackboard
-	args, surplus := b.Args, []string(nil)
+	args := b.Args
+	var surplus, read []string
 	if use.Submit {
-		args, surplus = r.Tools.Prune(allowed[i], b.Args)
+		args, surplus, read = r.Tools.Prune(allowed[i], b.Args)
 	}
 	use.Problem = r.Tools.Check(allowed[i], args)
 	switch {
 	case use.Problem != "":
 	case use.Submit:
 		var err error
-		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, args, surplus, a); err != nil {
+		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, args, surplus, read, a); err != nil {
 			return use, err
 		}
 		switch {
 		case use.Problem != "":
 			use.Trimmed = r.trimmed(name, args, a)
-		case len(surplus) > 0:
+		case len(surplus)+len(read) > 0:
 			use.Trimmed = a.keep(args).Hash()
 		}
 	case use.Harness:
@@ -198,8 +199,8 @@ func criteria(ctx context.Context, job driver.Job) (criteria []pawl.Criterion, e
 }
 
 // submitted are the facts of a result that is handed in, or what is wrong with it. Surplus are fields
-// that it came with and that it does not have.
-func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, surplus []string, a *answer) (pawl.Facts, string, error) {
+// that it came with and that it does not have, read what was read in another form than it came in.
+func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, surplus, read []string, a *answer) (pawl.Facts, string, error) {
 	facts, problem, err := r.factsOf(ctx, job, name, args, a)
 	if err != nil || problem != "" {
 		return nil, problem, err
@@ -207,7 +208,10 @@ func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, arg
 	for _, field := range surplus {
 		facts = append(facts, pawl.Fact{Name: pawl.FactSurplus, Value: a.clean("field " + field)})
 	}
-	return boundSurplus(facts), "", nil
+	for _, what := range read {
+		facts = append(facts, pawl.Fact{Name: pawl.FactRead, Value: a.clean(what)})
+	}
+	return boundNotes(boundNotes(facts, pawl.FactSurplus), pawl.FactRead), "", nil
 }
 
 // factsOf are the facts of a result, or what is wrong with it.

@@ -128,6 +128,18 @@ func TestSubmittedFacts(t *testing.T) {
 			t.Errorf("taken as %s", taken)
 		}
 	})
+	t.Run("AnotherForm", func(t *testing.T) { // F-68
+		other := strings.Replace(verdict, `"summary"`, `"confidence": 0.9, "feedback": null, "summary"`, 1)
+		c := must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "submit_verdict", other)), "submit_verdict")).Calls[0]
+		all := slices.Insert(slices.Clone(want), 4, pawl.Fact{Name: "confidence", Value: "90"})
+		all = append(all, pawl.Fact{Name: "read", Value: "confidence 0.9 as 90"}, pawl.Fact{Name: "read", Value: "feedback null as left out"})
+		if diff := cmp.Diff(all, c.Facts); diff != "" || c.Problem != "" {
+			t.Errorf("problem %q, facts (-want +got):\n%s", c.Problem, diff)
+		}
+		if taken := w.MustBlob(t, c.Trimmed); !strings.Contains(taken, `"confidence":90`) {
+			t.Errorf("taken as %s", taken)
+		}
+	})
 	t.Run("CriteriaDamaged", func(t *testing.T) {
 		started := *w.job.Started
 		started.Criteria = w.MustKeep(t, "[{")

@@ -93,8 +93,9 @@ type Tools interface {
 	// Check says what is wrong with a call's arguments; empty = nothing.
 	Check(spec pawl.ToolSpec, args json.RawMessage) string
 	// Prune returns a result's arguments without fields that the spec does not have, and the paths
-	// of these.
-	Prune(spec pawl.ToolSpec, args json.RawMessage) (json.RawMessage, []string)
+	// of these. What can mean only one thing it has in the form that the spec asks for; read says what
+	// was read as what.
+	Prune(spec pawl.ToolSpec, args json.RawMessage) (pruned json.RawMessage, surplus, read []string)
 }
 
 // Submits are the structured results sessions hand in.

@@ -91,7 +91,7 @@ func match(path string, text []byte) []stretch {
 		out = append(out, found...)
 		done[r] = max(done[r], end)
 	})
-	return out
+	return append(out, digests(text)...)
 }
 
 // mayBegin reports, at little cost, whether a match may begin where a keyword is.

@@ -16,7 +16,7 @@ const (
 // of it comes; the length of the text if there is none. What is before it can be shown, redacted. It
 // never lies inside a secret that is there already.
 func (r *Redactor) Undecided(text []byte) int {
-	cut := beginsAt(text, min(r.unfinishedValue(text), unfinishedPEM(text), unfinishedOwn(text)))
+	cut := beginsAt(text, min(r.unfinishedValue(text), unfinishedPEM(text), unfinishedOwn(text), unfinishedDigest(text)))
 	for _, s := range r.stretches("", text) {
 		if s.from < cut && cut < s.to {
 			return beginsAt(text, s.from)

@@ -87,16 +87,20 @@ const maxRounds = 4
 
 // Bytes returns the document without the secrets; the document itself when it
 // holds none. It does not change what it is given. JSON stays JSON unless a known value is a part of its syntax.
-func (r *Redactor) Bytes(doc []byte) []byte {
+func (r *Redactor) Bytes(doc []byte) []byte { return r.clean("", doc, false) }
+
+// clean returns the document without the secrets that a file of this path has, where lines says so with as many lines as
+// before.
+func (r *Redactor) clean(path string, doc []byte, lines bool) []byte {
 	for range maxRounds {
-		found := r.stretches("", doc)
+		found := r.stretches(path, doc)
 		if len(found) == 0 {
 			return doc
 		}
 		out := make([]byte, 0, len(doc))
 		at := 0
 		for _, s := range found {
-			for _, p := range s.pieces(doc) {
+			for _, p := range s.pieces(doc, lines) {
 				out = append(out, doc[at:p[0]]...)
 				for _, name := range s.names {
 					out = append(out, markBegin+name+markEnd...)
@@ -113,9 +117,10 @@ func (r *Redactor) Bytes(doc []byte) []byte {
 func (r *Redactor) Text(s string) string { return string(r.Bytes([]byte(s))) }
 
 // pieces returns the parts of a stretch that a mark replaces, each: its lines, for a text that keeps its lines can be
-// shown in parts, and its strings, for a key may be written as several of them, in JSON or in a program.
-func (s stretch) pieces(doc []byte) [][2]int {
-	if !s.found {
+// shown in parts, and its strings, for a key may be written as several of them, in JSON or in a program. A known value
+// is one piece, unless lines have to stay.
+func (s stretch) pieces(doc []byte, lines bool) [][2]int {
+	if !s.found && !lines {
 		return [][2]int{{s.from, s.to}}
 	}
 	var out [][2]int
@@ -126,7 +131,7 @@ func (s stretch) pieces(doc []byte) [][2]int {
 		}
 	}
 	for i := s.from; i < s.to; i++ {
-		if doc[i] == '\n' || doc[i] == '"' && !isEscaped(doc, i) {
+		if doc[i] == '\n' || s.found && doc[i] == '"' && !isEscaped(doc, i) {
 			add(i)
 			from = i + 1
 		}

@@ -66,7 +66,7 @@ func TestRedactKeyInStrings(t *testing.T) {
 // is shown when the text comes in pieces.
 func TestRedactAnything(t *testing.T) {
 	secrets := []string{awsKey, githubKey, claudeKey, slackKey, googleKey, jwt, pemKey, envValue}
-	parts := append([]string{" ", "\n", `"`, `'`, "\\", "\t", "key", "password = ", "token: ", "x", "curl -u a:", "-----BEGIN RSA PRIVATE KEY-----", "\x1b[1m", "=", "[redacted:", "]", "é"}, secrets...)
+	parts := append([]string{" ", "\n", `"`, `'`, "\\", "\t", "key", "password = ", "token: ", "x", "curl -u a:", "mysql -p", "sshpass -p ", "DB_PASS=", " --password=", "anna:realm:939e7578ed9e3c518a452acee763bce9", "-----BEGIN RSA PRIVATE KEY-----", "\x1b[1m", "=", "[redacted:", "]", "é"}, secrets...)
 	rapid.Check(t, func(t *rapid.T) {
 		between := rapid.SampledFrom([]string{"", " ", "\n"}).Draw(t, "between")
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 12).Draw(t, "parts"), between)

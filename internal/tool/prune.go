@@ -18,31 +18,38 @@ import (
 // field whose name is close to one that the schema has and its object lacks may be that one, misspelt: it
 // stays, and [Set.Check] refuses it. Arguments that have nothing of the kind, or are no JSON, are returned
 // as they are.
-func (s *Set) Prune(spec pawl.ToolSpec, args json.RawMessage) (json.RawMessage, []string) {
+//
+// What is in another form than the schema's, and can mean only one thing, is put into that form: see
+// lenient. Read says what was read as what.
+func (s *Set) Prune(spec pawl.ToolSpec, args json.RawMessage) (pruned json.RawMessage, surplus, read []string) {
 	if len(args) > maxArgs {
-		return args, nil
+		return args, nil, nil
 	}
 	schema, err := s.checker.resolve(spec.Schema)
 	if err != nil {
-		return args, nil
+		return args, nil, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(args))
 	decoder.UseNumber() // a number is written again as it came
 	var value any
 	if decoder.Decode(&value) != nil || decoder.More() {
-		return args, nil
+		return args, nil, nil
 	}
-	value, surplus := prune(schema.Schema(), value, "")
-	if len(surplus) == 0 {
-		return args, nil
+	if _, ok := value.(map[string]any); !ok {
+		return args, nil, nil
+	}
+	value, read = lenient(schema.Schema(), value, "")
+	value, surplus = prune(schema.Schema(), value, "")
+	if len(surplus)+len(read) == 0 {
+		return args, nil, nil
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(value) != nil {
-		return args, nil
+		return args, nil, nil
 	}
-	return bytes.TrimSpace(out.Bytes()), surplus
+	return bytes.TrimSpace(out.Bytes()), surplus, read
 }
 
 // prune returns a value without what its schema refuses as one too many, and the paths of that. It

@@ -28,17 +28,17 @@ func TestPrune(t *testing.T) {
 		`{"notes":`:                                             {`{"notes":`, ""},
 		`{"notes":1} {}`:                                        {`{"notes":1} {}`, ""},
 	} {
-		got, surplus := set.Prune(checked, json.RawMessage(args))
+		got, surplus, _ := set.Prune(checked, json.RawMessage(args))
 		if string(got) != want.args || strings.Join(surplus, " ") != want.surplus {
 			t.Errorf("%s: got %s without %v, want %s without %s", args, got, surplus, want.args, want.surplus)
 		}
 	}
 	large := json.RawMessage(`{"notes": "` + strings.Repeat("x", 5<<20) + `"}`)
-	if got, surplus := set.Prune(checked, large); len(got) != len(large) || surplus != nil {
+	if got, surplus, _ := set.Prune(checked, large); len(got) != len(large) || surplus != nil {
 		t.Errorf("%d bytes became %d, without %v", len(large), len(got), surplus)
 	}
 	broken := pawl.ToolSpec{Name: "broken", Schema: json.RawMessage(`{"type": 5}`)}
-	if got, surplus := set.Prune(broken, json.RawMessage(`{"a":1}`)); string(got) != `{"a":1}` || surplus != nil {
+	if got, surplus, _ := set.Prune(broken, json.RawMessage(`{"a":1}`)); string(got) != `{"a":1}` || surplus != nil {
 		t.Errorf("got %s without %v", got, surplus)
 	}
 }

@@ -196,6 +196,15 @@ func (rs *Records) Loop(ref pawl.LoopRef) *Record {
 	return nil
 }
 
+// Kinds are the types of loops that the run's recipe has.
+func (rs *Records) Kinds() []string {
+	var out []string
+	for _, k := range rs.recipe.Kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
 // ByID finds a record by its id, or nil.
 func (rs *Records) ByID(id string) *Record {
 	for _, r := range rs.Loops {

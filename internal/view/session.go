@@ -176,6 +176,9 @@ func (t teller) sessionEnded(b *pawl.SessionEnded) string {
 	if ignored := b.Facts.All(pawl.FactSurplus); len(ignored) > 0 {
 		s += fmt.Sprintf(" (ignored in its result: %s)", strings.Join(ignored, ", "))
 	}
+	if read := b.Facts.All(pawl.FactRead); len(read) > 0 {
+		s += fmt.Sprintf(" (read in its result: %s)", strings.Join(read, ", "))
+	}
 	if had := b.Facts.Get(factOverruled); had != "" {
 		s += fmt.Sprintf(" · it decided %s, and the harness decides %s: %s", had, b.Facts.Get("decision"), strings.Join(t.r.Start.Signs, "; "))
 	}

@@ -12,10 +12,10 @@ import (
 	"pawl/internal/view"
 )
 
-// Compare is the difference between two commits of a project as git prints it:
-// the patch, or with stat > 0 the files with how much of each has changed, in so
-// many columns.
-type Compare func(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int) ([]byte, error)
+// Compare returns the difference between two commits of a project as git prints it: the patch, or with
+// stat > 0 the files with how much of each has changed, in so many columns. Unless raw, marks replace
+// secrets; marked is how many lines of the patch have one for that.
+type Compare func(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int, raw bool) (out []byte, marked int, err error)
 
 type options struct {
 	stat    bool
@@ -30,9 +30,11 @@ func New(app *cli.App, compare Compare) *cobra.Command {
 		Use:   "diff [RUN]",
 		Short: "Show what a run changed",
 		Long: `Diff prints the difference between the commit a run started from and the last
-commit of its branch, as git does, without control characters. With --raw it can
-be piped to git apply whatever is in it. With --attempt it prints what one
-iteration changed. Without RUN it shows the latest run.
+commit of its branch, as git does, without control characters and with a mark
+such as [redacted:github-pat] in place of each secret. That is for reading: with
+--raw it is exact, secrets included, and can be piped to git apply. With
+--attempt it prints what one iteration changed. Without RUN it shows the latest
+run.
 
 Of a commit that was examined for findings, --stat and --json also say what each
 changed path is to the gates: code, test, gate input and so on.
@@ -54,17 +56,23 @@ changed path is to the gates: code, test, gate input and so on.
 			if o.stat {
 				width = app.Width()
 			}
-			patch, err := compare(ctx, s.Project, from, to, width)
+			patch, marked, err := compare(ctx, s.Project, from, to, width, o.raw)
 			if err != nil {
 				return err
 			}
 			paths := r.ChangedPaths(from, to, cli.Blobs(ctx, s, r.ID))
 			if app.JSON {
 				doc := map[string]any{"run": r.ID, "from": from, "to": to, "diff": string(patch)}
+				if marked > 0 {
+					doc["redacted"] = marked
+				}
 				if len(paths) > 0 {
 					doc["paths"] = paths
 				}
 				return app.Encode(doc)
+			}
+			if marked > 0 && !app.Terminal {
+				app.Notef("marks such as [redacted:NAME] replace secrets, so git apply cannot use this patch; --raw prints the bytes as they are")
 			}
 			app.Print(patch, o.raw)
 			if o.stat && len(paths) > 0 {
@@ -75,7 +83,7 @@ changed path is to the gates: code, test, gate input and so on.
 	}
 	cli.RunArgs(c, app, false)
 	c.Flags().BoolVar(&o.stat, "stat", false, "list only the changed files, with how much changed")
-	cli.RawFlag(c, &o.raw)
+	c.Flags().BoolVar(&o.raw, "raw", false, "print the bytes as they are, also secrets and what a terminal would obey")
 	c.Flags().IntVar(&o.attempt, "attempt", 0, "show what iteration `N` changed")
 	return c
 }

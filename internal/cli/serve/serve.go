@@ -230,8 +230,11 @@ func checkListen(ctx context.Context, address string) error {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	if err == nil && net.ParseIP(host).IsLoopback() {
+		if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
+			return pawl.Errorf(pawl.CodeInvalid, "--listen %s: %q is not a port: want a number from 0 to 65535", address, port).
+				WithHint("port 0 lets the daemon choose a free port")
+		}
 	}
 	if err != nil || !net.ParseIP(host).IsLoopback() {
 		return pawl.Errorf(pawl.CodeInvalid, "--listen %s: want an address of this machine only, such as 127.0.0.1:0", address).

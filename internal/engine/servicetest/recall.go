@@ -46,7 +46,6 @@ func (s *suite) recall(t *testing.T) {
 	}{
 		{pawl.MemoryQuery{}, want},
 		{pawl.MemoryQuery{Run: "007-earlier", Before: 2}, want[:1]},
-		{pawl.MemoryQuery{Run: "008-later"}, nil},
 		{pawl.MemoryQuery{Run: "008-later", Project: true, Passed: true, Forgotten: true, Limit: 1}, want[1:]},
 		{pawl.MemoryQuery{Kinds: []pawl.MemoryKind{pawl.MemoryDecision}}, nil},
 		{pawl.MemoryQuery{Text: "Refused?", Kinds: []pawl.MemoryKind{pawl.MemoryLearning}}, want[1:]},
@@ -58,6 +57,19 @@ func (s *suite) recall(t *testing.T) {
 		}
 		if diff := cmp.Diff(append([]pawl.MemoryEntry{}, test.want...), append([]pawl.MemoryEntry{}, found...)); diff != "" {
 			t.Errorf("%.100v, -want +found:\n%s", test.q, diff)
+		}
+	}
+	// F-79: what there is not is an error, and not a list of nothing.
+	for _, test := range []struct {
+		q    pawl.MemoryQuery
+		want pawl.Code
+	}{
+		{pawl.MemoryQuery{Run: "008-later"}, pawl.CodeNotFound},
+		{pawl.MemoryQuery{Kinds: []pawl.MemoryKind{pawl.MemoryDecision, "decisions"}}, pawl.CodeInvalid},
+		{pawl.MemoryQuery{Limit: -1}, pawl.CodeInvalid},
+	} {
+		if found, err := b.Recall(t.Context(), test.q); pawl.CodeOf(err) != test.want {
+			t.Errorf("%+v: %v, %v", test.q, found, err)
 		}
 	}
 	ctx, cancel := contextThatEnded(t)

@@ -312,13 +312,38 @@ func (s *session) list(ctx context.Context, raw json.RawMessage) (any, error) {
 		for i, status := range all {
 			words[i] = string(status)
 		}
-		return nil, fail(codeParams, "no loop has the status %.40q: it is one of %s", in.Status, strings.Join(words, ", "))
+		return nil, noSuch("status", string(in.Status), words)
 	}
-	loops, _, err := s.state(ctx)
-	loops = slices.DeleteFunc(loops, func(r view.Record) bool {
-		return in.Status != "" && r.Status != in.Status || in.Type != "" && r.LoopType != in.Type || in.Parent != "" && r.ParentID != in.Parent
+	loops, types, parent := []view.Record{}, slices.Clone(s.c.Types), in.Parent == ""
+	err := s.runs(ctx, func(f found) bool {
+		types = append(types, f.run.Kinds()...)
+		parent = parent || f.run.ByID(in.Parent) != nil
+		for _, r := range f.run.Loops {
+			if !r.Archived && (in.Status == "" || r.Status == in.Status) && (in.Type == "" || r.LoopType == in.Type) && (in.Parent == "" || r.ParentID == in.Parent) {
+				loops = append(loops, f.run.Full(r, f.blobs))
+			}
+		}
+		return true
 	})
-	return map[string][]view.Record{"loops": loops}, err
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Type != "" && !slices.Contains(types, in.Type):
+		slices.Sort(types)
+		return nil, noSuch("loop_type", in.Type, slices.Compact(types))
+	case !parent:
+		f := fail(codeNotFound, "there is no loop %.40s", in.Parent)
+		f.Data = more{Field: "parent_id"}
+		return nil, f
+	}
+	return map[string][]view.Record{"loops": loops}, nil
+}
+
+// noSuch refuses a word that no loop has.
+func noSuch(param, word string, known []string) error {
+	f := fail(codeParams, "no loop has the %s %.40q: it is one of %s", param, word, strings.Join(known, ", "))
+	f.Data = more{Field: param}
+	return f
 }
 
 // one is the parameter of methods that are about one loop.

@@ -61,6 +61,8 @@ type Config struct {
 	// PlanRecipe is the name of the recipe of what loop.create_plan begins, unless the request
 	// names another one.
 	PlanRecipe string
+	// Types are types of loops that exist whatever has run so far. Those of the recipes of runs exist, too.
+	Types []string
 	// Equip returns a context with variables, "NAME=value", that a client has handed over for a run that it starts
 	// or resumes, such as the keys of providers. Nil takes none.
 	Equip   func(ctx context.Context, environ []string) context.Context

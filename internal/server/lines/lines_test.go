@@ -196,7 +196,7 @@ func newBed(t *testing.T) *bed {
 				return
 			}
 			wg.Go(func() {
-				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Version: "test", Equip: func(ctx context.Context, environ []string) context.Context {
+				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Types: []string{"elsewhere"}, Version: "test", Equip: func(ctx context.Context, environ []string) context.Context {
 					d.handed.Store(&environ)
 					return ctx
 				}})
@@ -342,12 +342,18 @@ func TestApprove(t *testing.T) {
 	if !strings.Contains(p.Content, "## Overview") || len(p.Specs) != 3 || p.Specs[0].Name != "db-schema" || p.Specs[0].Description != "Tables for OAuth" {
 		t.Fatalf("the plan that is told: %+v", p)
 	}
-	for params, want := range map[string]bool{`{"status":"complete"}`: true, `{"status":"running"}`: false, `{"parent_id":"x"}`: false} { // R-76
+	for params, want := range map[string]bool{`{"status":"complete"}`: true, `{"status":"running"}`: false, `{"loop_type":"plan"}`: true, `{"loop_type":"spec"}`: false, `{"loop_type":"elsewhere"}`: false} { // R-76
 		if got := string(c.ok("loop.list", params)); strings.Contains(got, p.ID) != want {
 			t.Errorf("loop.list %s: %s", params, got)
 		}
 	}
-	// F-79: a status that there is not is an error, and not a list of nothing.
+	// F-79: a status that there is not is an error, and not a list of nothing. So are a type and a parent.
+	if got := string(c.ok("loop.list", `{"parent_id":"`+p.ID+`"}`)); got != `{"loops":[]}` {
+		t.Errorf("the children of a loop that has none: %s", got)
+	}
+	c.refused(-32602, `no loop has the loop_type "specs": it is one of elsewhere, plan, spec`, "loop.list", `{"loop_type":"specs"}`)
+	c.refused(1001, "there is no loop 1-ffff", "loop.list", `{"parent_id":"1-ffff"}`)
+	c.refused(1001, "there is no loop 1-ffff", "loop.list", `{"status":"running","loop_type":"spec","parent_id":"1-ffff"}`)
 	c.refused(-32602, `no loop has the status "runing": it is one of pending, running, paused, rebasing, complete, failed, invalidated`, "loop.list", `{"status":"runing"}`)
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)

@@ -35,7 +35,7 @@ func check(tb testing.TB, name, args string, about pawl.Submission) (pawl.Facts,
 	if !ok {
 		tb.Fatalf("there is no result %s", name)
 	}
-	pruned, _ := tool.New().Prune(spec, json.RawMessage(args))
+	pruned, _, _ := tool.New().Prune(spec, json.RawMessage(args))
 	if problem := tool.New().Check(spec, pruned); problem != "" {
 		return nil, problem
 	}
@@ -142,6 +142,21 @@ func TestAccepted(t *testing.T) {
 			args: `{"diagnosis": "d", "confidence": 70, "evidence": ["a.go:3"], "fix_location": "a.go", "fix_approach": "f", "architectural_insights": "i"}`,
 			want: "confidence=70",
 		},
+		{ // F-68
+			name: "Share", result: "proposal",
+			args: `{"diagnosis": "d", "confidence": 0.9, "evidence": "a.go:3", "fix_location": "a.go", "fix_approach": "f", "architectural_insights": null}`,
+			want: "confidence=90",
+		},
+		{ // F-68
+			name: "ShareOfVerdict", result: "verdict", criteria: criteria[:1],
+			args: verdict("pass", "", `"decision": "approve", "confidence": "85%", "halt": null, "findings": null`),
+			want: "decision=pass reason=s met=1 total=1 confidence=85",
+		},
+		{ // F-68
+			name: "NumbersAsTexts", result: "assessment",
+			args: `{"files": "2", "lines": 40.0, "new_dependencies": "0", "type": "test", "risks": "security_sensitive", "why": "w"}`,
+			want: "files=2 lines=40 new_dependencies=0 type=test risk=security_sensitive",
+		},
 		{name: "Ballot", result: "ballot", args: `{"ranking": ["C", "A", "B"], "why": "w"}`, want: "rank=C rank=A rank=B"},
 		{
 			name: "Pass", result: "verdict", criteria: criteria,
@@ -219,7 +234,10 @@ func TestRefused(t *testing.T) {
 		{"TooSure", "proposal", `{"diagnosis": "d", "confidence": 101, "evidence": ["e"], "fix_location": "l", "fix_approach": "a"}`, `"confidence" must be an integer from 0 to 100`},
 		{"BlankEvidence", "proposal", `{"diagnosis": "d", "confidence": 1, "evidence": [" "], "fix_location": "l", "fix_approach": "a"}`, "evidence is empty"},
 		{"BlankApproach", "proposal", `{"diagnosis": "d", "confidence": 1, "evidence": ["e"], "fix_location": "l", "fix_approach": " "}`, "fix_approach is empty"},
-		{"FractionPercent", "proposal", `{"diagnosis": "d", "confidence": 50.0, "evidence": ["e"], "fix_location": "l", "fix_approach": "a"}`, "the result does not fit"},
+		{"UnsurePercent", "proposal", `{"diagnosis": "d", "confidence": "high", "evidence": ["e"], "fix_location": "l", "fix_approach": "a"}`, `"confidence" must be an integer from 0 to 100`},
+		{"SpelledVerdict", "verdict", verdict("PASS", "", `"confidence": 0.9`), `"criteria[0].status" must be one of "pass", "fail", "partial"`},
+		{"NoVerdict", "verdict", `{"criteria": [{"id": "AC-001", "status": null, "evidence": ["a.go:1"]}], "summary": "s"}`, `"criteria[0].status" must be`},
+		{"AnswerAsText", "verdict", verdict("pass", "", `"findings": [{"id": "F-1", "accepted": "true"}]`), `"findings[0].accepted" must be true or false`},
 		{"NotALetter", "ballot", `{"ranking": ["A", "first"], "why": "w"}`, `"ranking[1]" must match`},
 		{"PassWithoutEvidence", "verdict", `{"criteria": [{"id": "AC-001", "status": "pass", "evidence": [""]}], "summary": "s"}`, "AC-001 is a pass without evidence"},
 		{"FailWithoutGap", "verdict", `{"criteria": [{"id": "AC-001", "status": "fail", "evidence": []}], "summary": "s"}`, "say in gap what is missing"},
