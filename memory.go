@@ -72,7 +72,8 @@ const AskedOf = "A person was asked"
 // MemoryQuery selects entries.
 type MemoryQuery struct {
 	// Run is the run whose entries are wanted. With Project also those of other
-	// runs whose scope is the project. An empty Run means every entry of the project.
+	// runs whose scope is the project. An empty Run means every entry of the project. Of a run
+	// that is not here, nothing is remembered: a prompt asks about those of another clone, too.
 	Run     RunID `json:"run,omitempty"`
 	Project bool  `json:"project,omitempty"`
 	// Before leaves out what Run learned at or after this event; zero = nothing.

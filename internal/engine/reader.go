@@ -58,11 +58,7 @@ func (r Reader) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEn
 	if q.Limit < 0 {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "limit %d: want 1 or more, or 0 for the usual one", q.Limit).WithField("limit")
 	}
-	found, err := m.Recall(ctx, q)
-	if err == nil && len(found) == 0 && q.Run != "" && !q.Project { // of a run that is not there, that is no answer
-		_, err = r.info(ctx, q.Run)
-	}
-	return found, err
+	return m.Recall(ctx, q)
 }
 
 func words(kinds []pawl.MemoryKind) string {

@@ -46,6 +46,7 @@ func (s *suite) recall(t *testing.T) {
 	}{
 		{pawl.MemoryQuery{}, want},
 		{pawl.MemoryQuery{Run: "007-earlier", Before: 2}, want[:1]},
+		{pawl.MemoryQuery{Run: "008-later"}, nil},
 		{pawl.MemoryQuery{Run: "008-later", Project: true, Passed: true, Forgotten: true, Limit: 1}, want[1:]},
 		{pawl.MemoryQuery{Kinds: []pawl.MemoryKind{pawl.MemoryDecision}}, nil},
 		{pawl.MemoryQuery{Text: "Refused?", Kinds: []pawl.MemoryKind{pawl.MemoryLearning}}, want[1:]},
@@ -64,7 +65,6 @@ func (s *suite) recall(t *testing.T) {
 		q    pawl.MemoryQuery
 		want pawl.Code
 	}{
-		{pawl.MemoryQuery{Run: "008-later"}, pawl.CodeNotFound},
 		{pawl.MemoryQuery{Kinds: []pawl.MemoryKind{pawl.MemoryDecision, "decisions"}}, pawl.CodeInvalid},
 		{pawl.MemoryQuery{Limit: -1}, pawl.CodeInvalid},
 	} {
