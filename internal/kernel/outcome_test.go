@@ -200,3 +200,34 @@ func TestUnjudgedCriteria(t *testing.T) {
 		}
 	}
 }
+
+// Only what a gate said of the base in full says what is red there, and held-out checks never do. F-67
+func TestRedBase(t *testing.T) {
+	for _, row := range []struct {
+		why  string
+		gate string
+		base baseline
+		want bool
+	}{
+		{"it is red", "tests", baseline{known: true, red: true}, true},
+		{"it is green", "tests", baseline{known: true}, false},
+		{"it was cut short", "tests", baseline{known: true, red: true, cut: true}, false},
+		{"its program is missing", "tests", baseline{known: true, red: true, missing: "node"}, false},
+		{"it has not judged", "tests", baseline{red: true}, false},
+		{"it is held out", pawl.HeldOutGate, baseline{known: true, red: true}, false},
+	} {
+		r := taskLoop()
+		s := &State{Recipe: r, Settings: settings()}
+		s.Settings.Gates = []pawl.GateSpec{{Name: row.gate, Kind: pawl.GateTests}}
+		if row.gate == pawl.HeldOutGate {
+			s.Settings.Gates[0].Kind = pawl.GateHeldOut
+		}
+		l := newLoop(1, &r.Kinds[0])
+		row.base.evidence = blobOf("report")
+		l.base = []baseline{row.base}
+		reports := len(s.baseReports(l)) > 0
+		if got := s.hasRedBase(l); got != row.want || reports && (row.base.cut || row.base.missing != "" || row.gate == pawl.HeldOutGate || !row.base.known) {
+			t.Errorf("%s: the base has something red: %t; its report is used: %t", row.why, got, reports)
+		}
+	}
+}
