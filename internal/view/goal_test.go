@@ -39,3 +39,15 @@ func TestProvenStandsBehindAGoodEnd(t *testing.T) {
 		}
 	}
 }
+
+// Where no test is a goal test, none is shown, though some were weighed. F-67
+func TestNoGoalsAreShown(t *testing.T) {
+	for count, want := range map[int]string{0: "", 2: "2 of 2 pass"} {
+		r, l := New(), &Loop{}
+		r.Loops = append(r.Loops, l)
+		r.applyGoals(l, pawl.Event{Body: &pawl.GoalsWeighed{Commit: "c1", Count: count}})
+		if got := r.goals(); got != want {
+			t.Errorf("%d goal tests are shown as %q", count, got)
+		}
+	}
+}
