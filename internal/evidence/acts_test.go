@@ -69,6 +69,10 @@ func TestOrdinaryFilesThatAct(t *testing.T) {
 			t.Errorf("%s from %q to %q is found: %t, want %t: %+v", tt.path, tt.before, tt.now, got, tt.found, s.found)
 		}
 	}
+	both := Look(between(tree{"a.go": "package a\n", ".gitlab-ci.yml": "a: 1\n"}, tree{"a.go": "package a\n", ".gitlab-ci.yml": "include:\n  - local: ci/new.yml\n", "ci/new.yml": "a: 1\n"}))
+	if !slices.ContainsFunc(both.found, func(f pawl.Finding) bool { return f.Kind == pawl.FindPolicy && f.Path == "ci/new.yml" }) {
+		t.Errorf("what only the candidate takes in is not found: %+v", both.found)
+	}
 }
 
 // Files that are only for who opens, builds or logs in are found by their names. F-105

@@ -92,6 +92,8 @@ var goFiles = map[string]string{
 	"shop.go":      "package shop\n",
 	"cart_test.go": "package shop\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { t.Error(1) }\n\nfunc TestSub(t *testing.T) { t.Error(1) }\n",
 	"till_test.go": "package shop\n\nimport \"testing\"\n\nfunc TestTill(t *testing.T) { t.Error(1) }\n",
+
+	"pay/pay_test.go": "package pay\n\nimport \"testing\"\n\nfunc TestPay(t *testing.T) { t.Error(1) }\n",
 }
 
 // Which tests that were red at the base the goal names. F-67
@@ -116,6 +118,8 @@ func TestNamedGoals(t *testing.T) {
 		{name: "within what does not build", asked: "make TestAdd pass", base: "-shop [build failed], -till.TestTill", want: "TestAdd asked"},
 		{name: "within a file that cannot be loaded", asked: "make TestSub and TestAdd pass", base: "-cart_test.go [collection failed]", want: "TestAdd asked, TestSub asked"},
 		{name: "within another file", asked: "make TestTill pass", base: "-cart_test.go [collection failed], +till_test.go::TestTill"},
+		{name: "within its package", asked: "make TestPay pass", base: "-shop/pay [build failed]", want: "TestPay asked"},
+		{name: "within another package", asked: "make TestPay pass", base: "-shop/till [build failed]"},
 		{name: "in no file", asked: "make TestNew pass", base: "-shop [build failed]"},
 		{name: "its file, weakly", asked: "Make till_test.go pass", base: "-shop.TestAdd, -shop.TestTill", want: "shop.TestTill file"},
 		{name: "a file of code says nothing", asked: "Mend shop.go", base: "-shop.TestAdd"},
@@ -170,6 +174,30 @@ func TestGateAsOneTest(t *testing.T) {
 	}
 }
 
+// A gate as one test is mended where it passes, and not where it is as red as on the base, nor where the candidate
+// changed what it reads or runs. F-67
+func TestGateAsOneTestIsMended(t *testing.T) {
+	base := map[string]string{"check.sh": "diff want.txt out.txt\n", "want.txt": "1\n", "shop.go": "package shop\n"}
+	red, green := &pawl.GateReport{Verdict: pawl.VerdictFail, ExitCode: 1}, &pawl.GateReport{Verdict: pawl.VerdictPass}
+	for _, row := range []struct {
+		name, changed string
+		own           *pawl.GateReport
+		want          string
+	}{
+		{"code changed", "shop.go", green, "gate tests mended"},
+		{"it is as red as on the base", "shop.go", &pawl.GateReport{Verdict: pawl.VerdictPass, RedAtBase: true, ExitCode: 1}, ""},
+		{"what it runs changed", "check.sh", green, ""},
+		{"what it reads changed", "want.txt", green, ""},
+	} {
+		s := searched(base, map[string]string{row.changed: base[row.changed] + "\n"}, pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "sh check.sh"})
+		s.Base = map[string]*pawl.GateReport{"tests": red}
+		s.Own, s.Again = map[string]*pawl.GateReport{"tests": row.own}, map[string]*pawl.GateReport{"tests": row.own}
+		if got := spellGoals(s.Goals().Tests); got != row.want {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
 // What an attempt mends becomes a goal test if it did so without changing it and if it stays green, and
 // what stands beside it a weak one. F-67
 func TestMendedGoals(t *testing.T) {
@@ -182,6 +210,7 @@ func TestMendedGoals(t *testing.T) {
 		known                  []pawl.GoalTest
 		findings               []pawl.Finding
 		examined, off, child   bool
+		cut                    bool // the second run
 		flaky                  []string
 		asked                  string
 		want, red, rerun       string
@@ -194,10 +223,12 @@ func TestMendedGoals(t *testing.T) {
 		{name: "the next attempt breaks it", base: "-shop.TestAdd, -shop.TestSub", own: "-shop.TestAdd, +shop.TestSub", again: "-shop.TestAdd, +shop.TestSub", changed: code, known: mended,
 			want: "shop.TestAdd mended, shop.TestSub mended", red: "shop.TestAdd"},
 		{name: "it is red when it runs again", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "-shop.TestAdd, -shop.TestSub", changed: code},
+		{name: "its second run is cut short", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "+shop.TestAdd", cut: true, changed: code},
 		{name: "it is flaky", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "+shop.TestAdd", flaky: []string{"shop.TestAdd"}, changed: code},
 		{name: "a known one that is flaky is none any more", base: "-shop.TestAdd", own: "+shop.TestAdd", again: "-shop.TestAdd", known: mended, changed: code},
 		{name: "the attempt changed it", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "+shop.TestAdd", changed: test},
 		{name: "another file of tests changed: it has to be examined", base: "-shop.TestTill, -shop.TestSub", own: "+shop.TestTill, -shop.TestSub", changed: test, unsure: true},
+		{name: "an added file is called like what the gate runs: it has to be examined", base: "-shop.TestAdd", own: "+shop.TestAdd", changed: map[string]string{"bin/go": "exit 0\n"}, unsure: true},
 		{name: "… which nobody does", base: "-shop.TestTill, -shop.TestSub", own: "+shop.TestTill, -shop.TestSub", again: "+shop.TestTill", changed: test, off: true, want: "shop.TestTill mended"},
 		{name: "… and nothing was found", base: "-shop.TestTill, -shop.TestSub", own: "+shop.TestTill, -shop.TestSub", again: "+shop.TestTill", changed: test, examined: true, want: "shop.TestTill mended"},
 		{name: "… or something about it", base: "-shop.TestTill, -shop.TestSub", own: "+shop.TestTill, -shop.TestSub", again: "+shop.TestTill", changed: test, examined: true,
@@ -219,6 +250,7 @@ func TestMendedGoals(t *testing.T) {
 			s.Own["tests"].Flaky = row.flaky
 			if row.again != "" {
 				s.Again = map[string]*pawl.GateReport{"tests": reportedTests(row.again)}
+				s.Again["tests"].Partial = row.cut
 			}
 			got := s.Goals()
 			var red []string

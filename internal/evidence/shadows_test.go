@@ -36,6 +36,7 @@ func TestShadows(t *testing.T) {
 		"inc/shop/rates.h":   "int x;\n",
 		"web/a.ts":           "import pad from 'left-pad'\nimport x from './b'\n",
 		"web/b.ts":           "export default 1\n",
+		"vendor/dep/far.py":  "import farlib\n",
 	}
 	pass := &pawl.GateReport{Verdict: pawl.VerdictPass, Passed: 1}
 	missed := &pawl.GateReport{Verdict: pawl.VerdictFail, Output: "ModuleNotFoundError: No module named 'yaml'"}
@@ -58,6 +59,7 @@ func TestShadows(t *testing.T) {
 		{"src/rates/__init__.py", pass, true}, // in place of rates.py
 		{"fast.py", pass, false},              // it need not be there
 		{"lazy.py", pass, false},
+		{"farlib.py", pass, false}, // only what is vendored loads it
 		{"prices.py", pass, false},
 		{"lib/json.rb", pass, true},
 		{"lib/bigdecimal/util.rb", pass, true},

@@ -94,3 +94,140 @@ func TestGoalsOfTheWholeFailTwice(t *testing.T) {
 		}
 	}
 }
+
+// Tests that stay green show nothing where the run's result is its base, though a person may have had it judged
+// once more; of a task others may have done the work, and an answer changes nothing. A gate that names no tests
+// and is as red as before speaks against the run alone. F-96
+func TestUnchanged(t *testing.T) {
+	kept := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Kept: 3}
+	mute := &pawl.GateJudged{Gate: "smoke", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, RedAtBase: true}
+	for _, row := range []struct {
+		why       string
+		change    func(*Loop)
+		unchanged bool
+		mute      string
+	}{
+		{"something changed", func(l *Loop) { l.cand.Total = 1 }, false, "smoke"},
+		{"nothing changed", func(*Loop) {}, true, "smoke"},
+		{"nothing changed, and it is judged once more", func(l *Loop) { l.iter.worked, l.iter.rejudges = false, true }, true, "smoke"},
+		{"no step could change anything", func(l *Loop) { l.iter.worked = false }, false, "smoke"},
+		{"of a task nothing changed", func(l *Loop) { l.Parent = 1 }, false, ""},
+		{"it judges what others made", func(l *Loop) { l.flow.Main = 0 }, false, ""},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			r := taskLoop()
+			s := &State{Recipe: r, Settings: settings(), Started: &pawl.RunStarted{}}
+			l := newLoop(1, &r.Kinds[0])
+			l.flow, l.cand = flow.Of(l.Kind), &land.Candidate{Committed: &pawl.Committed{}, Results: []*pawl.GateJudged{kept, mute}}
+			l.iter.worked = true
+			row.change(l)
+			j := s.withProof(l, l.judgement())
+			if j.Unchanged != row.unchanged || (j.Proof.Kept == 0) != row.unchanged || j.Mute != row.mute {
+				t.Errorf("got unchanged %t, %d tests that stay green, mute %q", j.Unchanged, j.Proof.Kept, j.Mute)
+			}
+		})
+	}
+}
+
+// What a verdict shows of the goal: only those that pass show anything, a person's word only about a judge that is no
+// command, and held-out checks only where the base fails them. F-67
+func TestProofOfVerdicts(t *testing.T) {
+	for _, row := range []struct {
+		why     string
+		verdict pawl.GateJudged
+		red     bool // the held-out checks fail the base
+		want    pawl.Proof
+	}{
+		{"tests that stay green", pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Kept: 3}, false, pawl.Proof{Kept: 3}},
+		{"tests that fail", pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Kept: 3}, false, pawl.Proof{}},
+		{"a person judges", pawl.GateJudged{Gate: "look", Verdict: pawl.VerdictPass, By: "Ada"}, false, pawl.Proof{Person: "Ada"}},
+		{"a person skips a review", pawl.GateJudged{Gate: "look", Verdict: pawl.VerdictSkip, By: "Ada"}, false, pawl.Proof{}},
+		{"a person speaks for a command", pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Verdict: pawl.VerdictPass, By: "Ada"}, false, pawl.Proof{}},
+		{"a person accepts what was found", pawl.GateJudged{Gate: "evidence", Judge: pawl.JudgeEvidence, Verdict: pawl.VerdictPass, By: "Ada"}, false, pawl.Proof{}},
+		{"held-out checks that the base fails", pawl.GateJudged{Gate: pawl.HeldOutGate, Kind: pawl.GateHeldOut, Verdict: pawl.VerdictPass}, true, pawl.Proof{HeldOut: true}},
+		{"held-out checks that the base passes", pawl.GateJudged{Gate: pawl.HeldOutGate, Kind: pawl.GateHeldOut, Verdict: pawl.VerdictPass}, false, pawl.Proof{}},
+		{"held-out checks that were skipped", pawl.GateJudged{Gate: pawl.HeldOutGate, Kind: pawl.GateHeldOut, Verdict: pawl.VerdictSkip}, true, pawl.Proof{}},
+	} {
+		r := taskLoop()
+		s := &State{Recipe: r, Settings: settings(), Started: &pawl.RunStarted{}}
+		s.Settings.Gates = []pawl.GateSpec{gate("tests"), {Name: pawl.HeldOutGate, Kind: pawl.GateHeldOut}}
+		l := newLoop(1, &r.Kinds[0])
+		l.flow, l.cand = flow.Of(l.Kind), &land.Candidate{Committed: &pawl.Committed{Total: 1}, Results: []*pawl.GateJudged{&row.verdict}}
+		l.base = []baseline{{known: true}, {known: true, red: row.red}}
+		if got := s.proof(l); got != row.want {
+			t.Errorf("%s: got %+v, want %+v", row.why, got, row.want)
+		}
+	}
+}
+
+// The user's criteria are judged by a review or a person who lets the whole pass, not by a command whose name is that
+// of a stage, nor by who judges the tasks. F-86
+func TestUnjudgedCriteria(t *testing.T) {
+	passed := func(names ...string) (out []*pawl.GateJudged) {
+		for _, name := range names {
+			out = append(out, &pawl.GateJudged{Gate: name, Verdict: pawl.VerdictPass})
+		}
+		return out
+	}
+	whole := pawl.Stage{Name: "whole", Human: true}
+	for _, row := range []struct {
+		why     string
+		kind    func() pawl.LoopKind
+		results []*pawl.GateJudged
+		want    int
+	}{
+		{"a review", func() pawl.LoopKind { return taskLoop().Kinds[0] }, passed("quality", "requirements"), 0},
+		{"a command that is called like a stage", func() pawl.LoopKind { return taskLoop().Kinds[0] }, passed("quality"), 2},
+		{"nothing", func() pawl.LoopKind { return taskLoop().Kinds[0] }, nil, 2},
+		{"a person, of the whole", func() pawl.LoopKind {
+			k := treeLoop().Kinds[0]
+			k.FinalGates = []pawl.Stage{whole}
+			return k
+		}, passed("whole"), 0},
+		{"a person, of what is no whole yet", func() pawl.LoopKind {
+			k := treeLoop().Kinds[0]
+			k.Gates = []pawl.Stage{whole}
+			return k
+		}, passed("whole"), 2},
+	} {
+		kind := row.kind()
+		s := &State{Settings: settings(), Started: &pawl.RunStarted{CriteriaGiven: true, Count: 2}}
+		l := newLoop(1, &kind)
+		l.flow, l.cand = flow.Of(l.Kind), &land.Candidate{Committed: &pawl.Committed{}, Results: row.results}
+		l.gen.read = &plan.Reading{}
+		if got := s.unjudgedCriteria(l); got != row.want {
+			t.Errorf("%s: %d criteria are not judged, want %d", row.why, got, row.want)
+		}
+	}
+}
+
+// Only what a gate said of the base in full says what is red there, and held-out checks never do. F-67
+func TestRedBase(t *testing.T) {
+	for _, row := range []struct {
+		why  string
+		gate string
+		base baseline
+		want bool
+	}{
+		{"it is red", "tests", baseline{known: true, red: true}, true},
+		{"it is green", "tests", baseline{known: true}, false},
+		{"it was cut short", "tests", baseline{known: true, red: true, cut: true}, false},
+		{"its program is missing", "tests", baseline{known: true, red: true, missing: "node"}, false},
+		{"it has not judged", "tests", baseline{red: true}, false},
+		{"it is held out", pawl.HeldOutGate, baseline{known: true, red: true}, false},
+	} {
+		r := taskLoop()
+		s := &State{Recipe: r, Settings: settings()}
+		s.Settings.Gates = []pawl.GateSpec{{Name: row.gate, Kind: pawl.GateTests}}
+		if row.gate == pawl.HeldOutGate {
+			s.Settings.Gates[0].Kind = pawl.GateHeldOut
+		}
+		l := newLoop(1, &r.Kinds[0])
+		row.base.evidence = blobOf("report")
+		l.base = []baseline{row.base}
+		reports := len(s.baseReports(l)) > 0
+		if got := s.hasRedBase(l); got != row.want || reports && (row.base.cut || row.base.missing != "" || row.gate == pawl.HeldOutGate || !row.base.known) {
+			t.Errorf("%s: the base has something red: %t; its report is used: %t", row.why, got, reports)
+		}
+	}
+}

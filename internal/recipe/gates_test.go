@@ -75,3 +75,35 @@ func TestNeverRun(t *testing.T) {
 		}
 	}
 }
+
+// The criteria are judged where a model or a person judges what the first loop has made as a whole: before its tasks
+// only if there are none. F-86
+func TestJudgesCriteria(t *testing.T) {
+	command, review, person := pawl.Stage{Name: "g", Commands: []string{"*"}}, pawl.Stage{Name: "r", Review: &pawl.Review{}}, pawl.Stage{Name: "p", Human: true}
+	stages := func(all ...pawl.Stage) []pawl.Stage { return all }
+	always, sometimes := &pawl.Children{Kind: "child"}, &pawl.Children{Kind: "child", When: &pawl.When{}}
+	for name, row := range map[string]struct {
+		gates, final []pawl.Stage
+		children     *pawl.Children
+		want         recipe.Judged
+	}{
+		"a review":                             {stages(command, review), nil, nil, recipe.JudgedAlways},
+		"a person":                             {stages(command, person), nil, nil, recipe.JudgedAlways},
+		"only commands":                        {stages(command), nil, nil, recipe.JudgedNever},
+		"a review of each part":                {stages(command), nil, always, recipe.JudgedNever},
+		"a review of what is always split":     {stages(review), nil, always, recipe.JudgedNever},
+		"a review of what may be split":        {stages(review), nil, sometimes, recipe.JudgedUnsplit},
+		"commands for what may be split":       {stages(command), nil, sometimes, recipe.JudgedNever},
+		"a final review":                       {nil, stages(command, review), always, recipe.JudgedAlways},
+		"a final person of what may be split":  {stages(review), stages(person), sometimes, recipe.JudgedAlways},
+		"final commands for what may be split": {stages(review), stages(command), sometimes, recipe.JudgedUnsplit},
+		"final commands for what is always so": {stages(review), stages(command), always, recipe.JudgedNever},
+		"only commands, before and at the end": {stages(command), stages(command), sometimes, recipe.JudgedNever},
+	} {
+		r := pawl.Recipe{Name: "mine", Start: "root", Kinds: []pawl.LoopKind{
+			{Name: "root", Gates: row.gates, FinalGates: row.final, Children: row.children}, {Name: "child", Gates: stages(review)}}}
+		if got := recipe.JudgesCriteria(&r); got != row.want {
+			t.Errorf("%s: got %d, want %d", name, got, row.want)
+		}
+	}
+}

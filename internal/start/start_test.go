@@ -410,6 +410,32 @@ func TestReplacedRecipe(t *testing.T) {
 	}
 }
 
+// The start says when nobody may judge the user's criteria, and nothing where somebody always does. F-86
+func TestWarnsOfCriteria(t *testing.T) {
+	const nobody = "extends: taskloop\nkinds:\n  task:\n    gates:\n      - {name: quality, commands: [all]}\n"
+	for _, row := range []struct {
+		recipe     string
+		noFinal    bool
+		noCriteria bool
+		want       string
+	}{
+		{recipe: "taskloop"},
+		{recipe: "pandora"},
+		{recipe: "pandora", noFinal: true, want: "the recipe pandora has no other review of the finished work that was split into tasks: if it is split, nobody judges the criteria, and the run can only end unverified"},
+		{recipe: "nobody", want: "the recipe nobody has no review of the finished work: nobody judges the criteria, so the run can only end unverified"},
+		{recipe: "nobody", noCriteria: true},
+	} {
+		w := newWorld(t, ".pawl/recipes/nobody.yaml", nobody)
+		flags := pawl.StartFlags{NoFinalReview: row.noFinal, Gate: []string{"tests=make test"}}
+		if !row.noCriteria {
+			flags.Criteria = []string{"it is quick"}
+		}
+		if got := strings.Join(w.must(pawl.StartRequest{Goal: "x", Recipe: row.recipe, Flags: flags}).Warnings, "; "); got != row.want {
+			t.Errorf("%+v: the warnings are %q", row, got)
+		}
+	}
+}
+
 func TestParseGate(t *testing.T) {
 	for text, want := range map[string]pawl.GateSpec{
 		"tests=go test -json ./...":    {Name: "tests", Kind: pawl.GateTests, Command: "go test -json ./..."},

@@ -125,6 +125,31 @@ func TestGreen(t *testing.T) {
 	}
 }
 
+// A gate of tests that is as red as on the base and names no test says nothing of the goal, unless a person said that
+// it need not be green. F-86
+func TestMute(t *testing.T) {
+	red := pawl.GateJudged{Gate: "smoke", Kind: pawl.GateTests, Judge: pawl.JudgeGate, Verdict: pawl.VerdictPass, RedAtBase: true}
+	for _, row := range []struct {
+		why    string
+		change func(*pawl.GateJudged)
+		except []string
+		want   string
+	}{
+		{"it is red and names no test", func(*pawl.GateJudged) {}, []string{"other"}, "smoke"},
+		{"it need not be green", func(*pawl.GateJudged) {}, []string{"smoke"}, ""},
+		{"it is green", func(r *pawl.GateJudged) { r.RedAtBase = false }, nil, ""},
+		{"it names tests", func(r *pawl.GateJudged) { r.Total = 2 }, nil, ""},
+		{"it runs no tests", func(r *pawl.GateJudged) { r.Kind = pawl.GateLint }, nil, ""},
+		{"it is the judge of goal tests", func(r *pawl.GateJudged) { r.Judge = pawl.JudgeGoal }, nil, ""},
+	} {
+		r := red
+		row.change(&r)
+		if got := Mute([]*pawl.GateJudged{gate(pawl.VerdictPass), &r}, row.except); got != row.want {
+			t.Errorf("%s: got %q, want %q", row.why, got, row.want)
+		}
+	}
+}
+
 // Which gate was faster does not matter to fingerprints, and everything that was objected does.
 func TestFingerprints(t *testing.T) {
 	base := []pawl.GateJudged{
