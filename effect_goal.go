@@ -22,6 +22,9 @@ type WeighGoals struct {
 	// Assessment is the result of the session that assessed the request, which picks tests of those that
 	// were red at the base; zero = it picked none, or they are known.
 	Assessment Hash `json:"assessment,omitzero"`
+	// Done are the lists of goal tests of loops whose work had landed in the branch that this one's work is to
+	// land in, so that they are not red where it began.
+	Done []Hash `json:"done,omitempty"`
 }
 
 // Verb implements [Do].
@@ -36,4 +39,5 @@ func (d *WeighGoals) fields(c *coder) {
 	list(c, 6, &d.Again, (*coder).gateEvidence)
 	sum(c, 7, &d.Evidence)
 	sum(c, 8, &d.Assessment)
+	sums(c, 9, &d.Done)
 }

@@ -23,6 +23,8 @@ type GoalSearch struct {
 	Picked []string
 	// Excluded are those that are no goal tests whatever else says so, by their names or the end of these.
 	Excluded []string
+	// Done are goal tests that others have made green before the loop began, though the base's reports have them red.
+	Done []pawl.GoalTest
 	// Known are the goal tests that are known.
 	Known []pawl.GoalTest
 	// Base, Own and Again are the reports of the gates on the base, on the candidate, and on the
@@ -54,6 +56,7 @@ func (g *GoalSearch) Goals() Goals {
 	for _, gate := range g.Survey.c.Gates {
 		p.red = append(p.red, report.Red(gate.Name, g.Base[gate.Name])...)
 	}
+	p.red = slices.DeleteFunc(p.red, p.isDone)
 	for _, t := range g.Known {
 		p.add(t, t.Why)
 	}
@@ -82,7 +85,7 @@ var reasons = []pawl.GoalReason{pawl.GoalRequired, pawl.GoalAsked, pawl.GoalPick
 // add makes a test a goal test, for the stronger reason if it is one.
 func (p *picking) add(t pawl.GoalTest, why pawl.GoalReason) {
 	t = bare(t)
-	if p.excludes(t) || p.isFlaky(t) {
+	if p.excludes(t) || p.isDone(t) || p.isFlaky(t) {
 		return
 	}
 	if had, ok := p.why[t]; !ok || slices.Index(reasons, why) < slices.Index(reasons, had) {
@@ -95,6 +98,11 @@ func (p *picking) excludes(t pawl.GoalTest) bool {
 		gate, test, ok := strings.Cut(name, "=")
 		return isTest(t, name) || ok && gate == t.Gate && isTest(t, test)
 	})
+}
+
+// isDone reports whether a test was green where the loop began.
+func (p *picking) isDone(t pawl.GoalTest) bool {
+	return slices.ContainsFunc(p.Done, func(o pawl.GoalTest) bool { return bare(o) == bare(t) })
 }
 
 // isTest reports whether a person means a test by a name: the whole one, its local part, or that of a test

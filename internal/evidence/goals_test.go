@@ -207,7 +207,7 @@ func TestMendedGoals(t *testing.T) {
 	for _, row := range []struct {
 		name, base, own, again string
 		changed                map[string]string
-		known                  []pawl.GoalTest
+		known, done            []pawl.GoalTest
 		findings               []pawl.Finding
 		examined, off, child   bool
 		cut                    bool // the second run
@@ -220,6 +220,9 @@ func TestMendedGoals(t *testing.T) {
 		{name: "it stays green", base: "-shop.TestAdd, -shop.TestSub, -shop.TestTill", own: "+shop.TestAdd, -shop.TestSub, -shop.TestTill", again: "+shop.TestAdd, -shop.TestSub", changed: code,
 			want: "shop.TestAdd mended, shop.TestSub beside", red: "shop.TestSub"},
 		{name: "of a task, nothing is beside it", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "+shop.TestAdd, -shop.TestSub", changed: code, child: true, want: "shop.TestAdd mended"},
+		{name: "of a task, one before it mended it", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", changed: code, child: true, done: mended},
+		{name: "… and its words name it", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", changed: code, child: true, done: mended, asked: "keep TestAdd green"},
+		{name: "… and it mends another", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, +shop.TestSub", again: "+shop.TestAdd, +shop.TestSub", changed: code, child: true, done: mended, known: mended, want: "shop.TestSub mended"},
 		{name: "the next attempt breaks it", base: "-shop.TestAdd, -shop.TestSub", own: "-shop.TestAdd, +shop.TestSub", again: "-shop.TestAdd, +shop.TestSub", changed: code, known: mended,
 			want: "shop.TestAdd mended, shop.TestSub mended", red: "shop.TestAdd"},
 		{name: "it is red when it runs again", base: "-shop.TestAdd, -shop.TestSub", own: "+shop.TestAdd, -shop.TestSub", again: "-shop.TestAdd, -shop.TestSub", changed: code},
@@ -244,6 +247,7 @@ func TestMendedGoals(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := searched(goFiles, row.changed)
+			s.Done = row.done
 			s.Root, s.Asked, s.Known, s.Findings, s.Examined, s.Examines = !row.child, row.asked, row.known, row.findings, row.examined, !row.off
 			s.Base = map[string]*pawl.GateReport{"tests": reportedTests(row.base)}
 			s.Own = map[string]*pawl.GateReport{"tests": reportedTests(row.own)}

@@ -426,13 +426,17 @@ func (e *end) weigh(f *pawl.Effect, do *pawl.WeighGoals) *pawl.GoalsWeighed {
 		}
 		s.Again[g.Gate] = read(g.Report)
 	}
-	for _, h := range do.Goals {
-		var known []pawl.GoalTest
-		if err := json.Unmarshal(e.reports[h], &known); err != nil {
-			e.w.t.Fatal(err)
+	lists := func(all []pawl.Hash) (out []pawl.GoalTest) {
+		for _, h := range all {
+			var list []pawl.GoalTest
+			if err := json.Unmarshal(e.reports[h], &list); err != nil {
+				e.w.t.Fatal(err)
+			}
+			out = append(out, list...)
 		}
-		s.Known = append(s.Known, known...)
+		return out
 	}
+	s.Known, s.Done = lists(do.Goals), lists(do.Done)
 	found := s.Goals()
 	b := &pawl.GoalsWeighed{Effect: f.ID, Commit: do.Commit, Count: len(found.Tests), Unsure: found.Unsure}
 	for _, gate := range found.Again {
@@ -523,18 +527,44 @@ func (e *end) lastRed() []string {
 	return out
 }
 
-// tasksShown is how many tasks of the run's only plan passed by what shows their work.
+// tasksShown is how many tasks of the run's only plan passed by what shows their work; 0 if any has no proof at all.
 func (e *end) tasksShown() (n int) {
 	for _, ev := range e.w.log {
 		b, is := ev.Body.(*pawl.IterationEnded)
 		switch {
 		case is && ev.Loop == 1 && b.Decision != pawl.DecideComplete:
 			return 0 // another one may follow
+		case is && ev.Loop != 1 && b.Outcome == pawl.OutcomeUnverified:
+			return 0
 		case is && ev.Loop != 1 && b.Decision == pawl.DecideComplete && b.Proof.ShowsGoal() && e.w.state.Loop(ev.Loop).Parent == 1:
 			n++
 		}
 	}
 	return n
+}
+
+// mendedTwice is a test that a task is said to have mended after it was in its parent's branch; "" if there is none.
+func (e *end) mendedTwice() string {
+	mended, landed := map[pawl.LoopRef][]string{}, map[pawl.LoopRef][]string{}
+	for _, ev := range e.w.log {
+		l := e.w.state.Loop(ev.Loop)
+		switch b := ev.Body.(type) {
+		case *pawl.GenerationStarted:
+			clear(landed)
+		case *pawl.GoalsWeighed:
+			for _, t := range b.Picked {
+				if l.Parent != 0 && t.Why == pawl.GoalMended && slices.Contains(landed[l.Parent], t.Name) {
+					return t.Name
+				}
+				mended[l.Ref] = append(mended[l.Ref], t.Name)
+			}
+		case *pawl.IterationEnded:
+			if l.Parent != 0 && b.Decision == pawl.DecideComplete {
+				landed[l.Parent] = append(landed[l.Parent], mended[l.Ref]...)
+			}
+		}
+	}
+	return ""
 }
 
 // contradictions are what is wrong with the end of a run, or with what is said of it.
@@ -569,6 +599,7 @@ func (e *end) contradictions() (out []string) {
 		wrong(end.Proof.ShowsGoal(), "%s shows the goal, though nothing does: %s", end.Outcome, end.Proof.Words())
 	}
 	wrong(end.Outcome == pawl.OutcomeComplete && e.added == "proven" && !end.Proof.ShowsGoal(), "complete by new tests that show the goal, and only %s", end.Proof.Words())
+	wrong(e.mendedTwice() != "", "two tasks of one plan mended %s", e.mendedTwice())
 	wrong(end.Outcome == pawl.OutcomeComplete && e.tasksShown() > end.Proof.Tasks, "%d tasks passed with proof, and it says %s", e.tasksShown(), end.Proof.Words())
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)
 	wrong(end.Reason == "", "%s without a reason", end.Outcome)

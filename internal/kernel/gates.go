@@ -482,7 +482,7 @@ func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 
 // withProof adds to a judgement what shows that the work is what was asked for.
 func (s *State) withProof(l *Loop, j ladder.Judgement) ladder.Judgement {
-	j.Proof, j.Unjudged, j.NoWork, j.Unchanged = s.proof(l), s.unjudgedCriteria(l), l.judgesOnly(), l.changedNothing()
+	j.Proof, j.Unjudged, j.NoWork, j.Answers, j.Unchanged = s.proof(l), s.unjudgedCriteria(l), l.judgesOnly(), l.onlyAnswers(), l.changedNothing()
 	if l.Parent == 0 && !j.NoWork {
 		j.Mute = verdict.Mute(l.verdicts(), s.Settings.NotGreen)
 	}

@@ -46,14 +46,17 @@ func (s *State) tellsOfBase(l *Loop, gate int) bool {
 // worse than its base is all that is asked for.
 func (l *Loop) judgesOnly() bool { return l.flow.Main == 0 }
 
-// changedNothing reports whether the run was to change something, and its result is the base. What passes
-// then passed before, so that it shows nothing. Of a task it may be that others have done its work.
+// changedNothing reports whether the run's result is the base. What passes then passed before, so that it shows
+// nothing. Of a task it may be that others have done its work.
 func (l *Loop) changedNothing() bool {
-	return l.Parent == 0 && !l.judgesOnly() && !l.onlyAnswers() && l.cand.Total == 0
+	return l.Parent == 0 && !l.judgesOnly() && l.cand.Total == 0
 }
 
-// onlyAnswers reports whether the loop has answered its request without a step that can change files.
-func (l *Loop) onlyAnswers() bool { return !l.gen.planned && !l.iter.rejudges && !l.iter.worked }
+// onlyAnswers reports whether the run answers its request without a step that can change files: it has to make
+// no test pass, and there is nothing to prove.
+func (l *Loop) onlyAnswers() bool {
+	return l.changedNothing() && !l.gen.planned && !l.iter.rejudges && !l.iter.worked
+}
 
 // goalsAtStart has the goal tests picked that the goal names, and those that the session picked which
 // assessed the request, before the work starts. It reports whether they are known.
@@ -89,7 +92,7 @@ func (s *State) baseReports(l *Loop) []pawl.GateEvidence {
 // the gates have judged what the loop made.
 func (s *State) hasGoals(l *Loop) bool {
 	judged := slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Kind != "" && r.Judge == pawl.JudgeGate })
-	return judged && !l.judgesOnly() && (s.hasRedBase(l) || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
+	return judged && !l.judgesOnly() && !l.onlyAnswers() && (s.hasRedBase(l) || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
 }
 
 // weighGoals has it found out which goal tests the candidate has red, fails it if strong ones are, and
@@ -134,7 +137,7 @@ func (d *draft) weighGoals(l *Loop) bool {
 
 // weigh requests a look at which goal tests the candidate has red.
 func (d *draft) weigh(l *Loop, again []pawl.GateEvidence, evidence pawl.Hash) {
-	do := &pawl.WeighGoals{Commit: l.gateCommit(), Base: l.Base, Task: l.task.Spec, Goals: l.goals.Lists(), Again: again, Evidence: evidence}
+	do := &pawl.WeighGoals{Commit: l.gateCommit(), Base: l.Base, Task: l.task.Spec, Goals: l.goals.Lists(), Again: again, Evidence: evidence, Done: d.s.goalsDone(l)}
 	for _, e := range d.s.baseReports(l) {
 		if r := l.result(e.Gate); r != nil && r.Kind != "" && !r.Partial {
 			e.Report = r.Evidence
@@ -142,6 +145,16 @@ func (d *draft) weigh(l *Loop, again []pawl.GateEvidence, evidence pawl.Hash) {
 		}
 	}
 	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(gateGoal), Timeout: weighTimeout, Do: do})
+}
+
+// goalsDone returns the lists of goal tests that siblings of the loop, or of one above it, have made green: the
+// base that gates compare with is the run's, and the loop began after them.
+func (s *State) goalsDone(l *Loop) []pawl.Hash {
+	var done []pawl.Hash
+	for p := s.Loop(l.Parent); p != nil; p = s.Loop(p.Parent) {
+		done = append(done, p.goals.Landed...)
+	}
+	return done
 }
 
 // runAgain requests the gates that judge the candidate once more.

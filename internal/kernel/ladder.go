@@ -40,7 +40,7 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	if j.Conflict && l.ladder.Conflicts+1 == ladder.ConflictTries {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: ladder.ConflictTries, Value: int64(l.ladder.Conflicts + 1)})
 	}
-	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l) && d.s.isLastIteration(l)) {
+	if j.Children == "" && d.s.isLastIteration(l) && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l)) {
 		d.emitMaxIterations(l)
 	}
 	if l.ratchets() {
@@ -86,7 +86,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 		Again: l.wantsAnother(), Refused: l.planRefusal(b), AsksForProof: s.asksForProof(l),
 	}
 	if l.failsGoalsAgain() {
-		c.Last = ladder.FirstError(b)
+		c.Last = ladder.FirstError(b) + ", and so it was with the plan before"
 	}
 	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)

@@ -110,7 +110,7 @@ func TestUnchanged(t *testing.T) {
 		{"something changed", func(l *Loop) { l.cand.Total = 1 }, false, "smoke"},
 		{"nothing changed", func(*Loop) {}, true, "smoke"},
 		{"nothing changed, and it is judged once more", func(l *Loop) { l.iter.worked, l.iter.rejudges = false, true }, true, "smoke"},
-		{"no step could change anything", func(l *Loop) { l.iter.worked = false }, false, "smoke"},
+		{"no step could change anything", func(l *Loop) { l.iter.worked = false }, true, "smoke"},
 		{"of a task nothing changed", func(l *Loop) { l.Parent = 1 }, false, ""},
 		{"it judges what others made", func(l *Loop) { l.flow.Main = 0 }, false, ""},
 	} {
@@ -122,6 +122,9 @@ func TestUnchanged(t *testing.T) {
 			l.iter.worked = true
 			row.change(l)
 			j := s.withProof(l, l.judgement())
+			if j.Answers != (row.why == "no step could change anything") {
+				t.Errorf("it only answers: %t", j.Answers)
+			}
 			if j.Unchanged != row.unchanged || (j.Proof.Kept == 0) != row.unchanged || j.Mute != row.mute {
 				t.Errorf("got unchanged %t, %d tests that stay green, mute %q", j.Unchanged, j.Proof.Kept, j.Mute)
 			}

@@ -134,12 +134,11 @@ func (r *Runner) goalSearch(ctx context.Context, job driver.Job, do *pawl.WeighG
 			s.Again[gate] = rep
 		}
 	}
-	for _, h := range do.Goals {
-		var known []pawl.GoalTest
-		if err := decode(ctx, job, "the goal tests", h, &known); err != nil {
-			return nil, nil, err
-		}
-		s.Known = append(s.Known, known...)
+	if s.Known, err = goalTests(ctx, job, do.Goals); err != nil {
+		return nil, nil, err
+	}
+	if s.Done, err = goalTests(ctx, job, do.Done); err != nil {
+		return nil, nil, err
 	}
 	var found pawl.EvidenceReport
 	if s.Examined {
@@ -147,4 +146,17 @@ func (r *Runner) goalSearch(ctx context.Context, job driver.Job, do *pawl.WeighG
 	}
 	s.Findings = found.Findings
 	return s, readErr, err
+}
+
+// goalTests returns the goal tests of lists.
+func goalTests(ctx context.Context, job driver.Job, lists []pawl.Hash) ([]pawl.GoalTest, error) {
+	var out []pawl.GoalTest
+	for _, h := range lists {
+		var list []pawl.GoalTest
+		if err := decode(ctx, job, "the goal tests", h, &list); err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
 }

@@ -14,9 +14,9 @@ func TestFinished(t *testing.T) {
 	proofs := []pawl.Proof{{}, {Goals: 1}, {Added: 2}, {HeldOut: true}, {Person: "Ada"}, {Tasks: 3}, {Kept: 4}, {Unbroken: 2}, {Docs: true}, {Goals: 1, Kept: 4}}
 	n := 0
 	for _, proof := range proofs {
-		for bits := range 256 {
+		for bits := range 512 {
 			is := func(bit int) bool { return bits>>bit&1 == 1 }
-			j := Judgement{Quality: pawl.VerdictPass, Proof: proof, Green: is(0), NoWork: is(1), Unchanged: is(7) && !is(1)}
+			j := Judgement{Quality: pawl.VerdictPass, Proof: proof, Green: is(0), NoWork: is(1), Unchanged: is(7) && !is(1), Answers: is(7) && is(8)}
 			if is(2) {
 				j.RedWeak = "1 of 2 goal tests fails: TestB"
 			}
@@ -36,7 +36,10 @@ func TestFinished(t *testing.T) {
 			if is(6) && proof.Goals == 0 && proof.Person == "" && !proof.Docs {
 				want = false // a gate is red that says no more
 			}
-			again := proof.IsNone() && !j.NoWork && c.AsksForProof && c.Last == ""
+			if j.Answers {
+				want = j.Unjudged == 0 // there is nothing to prove, and no test to make pass
+			}
+			again := proof.IsNone() && !j.NoWork && !j.Answers && c.AsksForProof && c.Last == ""
 			switch {
 			case again != (r.Decision == pawl.DecideIterate) || again && (r.Outcome != "" || r.Reason != NoProof):
 				t.Errorf("%+v, asks for proof %t, last %t: got %+v", j, c.AsksForProof, is(5), r)
@@ -44,13 +47,13 @@ func TestFinished(t *testing.T) {
 				t.Errorf("%+v: got %+v", j, r)
 			case !again && (r.Outcome == pawl.OutcomeComplete) != want:
 				t.Errorf("%+v: it ends %s, complete: want %t", j, r.Outcome, want)
-			case !again && (!strings.Contains(r.Reason, j.RedWeak) || strings.Contains(r.Reason, "nobody judged") != is(3)):
+			case !again && (!j.Answers && !strings.Contains(r.Reason, j.RedWeak) || strings.Contains(r.Reason, "nobody judged") != is(3)):
 				t.Errorf("%+v: not all reasons are said: %s", j, r.Reason)
 			}
 			n++
 		}
 	}
-	if n != len(proofs)*256 {
+	if n != len(proofs)*512 {
 		t.Fatalf("%d cases", n)
 	}
 }

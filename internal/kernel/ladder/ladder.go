@@ -76,6 +76,7 @@ type Judgement struct {
 	Mute                  string       // a gate of tests that is red and shows no single tests; empty = there is none
 	Unjudged              int          // criteria of the user's that nobody judged
 	NoWork                bool         // the loop only judges what others made, which needs no proof
+	Answers               bool         // the run only answered its request, which changes nothing
 	Unchanged             bool         // the run's result is the base
 	Conflict              bool         // it conflicts with what was merged in the meantime
 	Children              string       // why not every child passed; empty = they did, or there are none
@@ -143,7 +144,7 @@ func (lad *State) Rule(c *Case) Ruling {
 		return Ruling{Decision: pawl.DecideHalt, Reason: verdict.HaltReason(c.Results), Outcome: pawl.OutcomeHalted}
 	case j.Pass() && j.Children != "":
 		return Ruling{Decision: pawl.DecideHalt, Reason: j.Children, Outcome: j.ChildrenOutcome}
-	case j.Pass() && j.Proof.IsNone() && !j.NoWork && c.AsksForProof && c.Last == "":
+	case j.Pass() && j.Proof.IsNone() && !j.NoWork && !j.Answers && c.AsksForProof && c.Last == "":
 		return Ruling{Decision: pawl.DecideIterate, Reason: NoProof}
 	case j.Pass():
 		return j.finished(c.Results)
@@ -179,21 +180,26 @@ func (j *Judgement) finished(results []*pawl.GateJudged) Ruling {
 	named := j.Proof.Goals+j.Proof.Added+j.Proof.Tasks+j.Proof.Unbroken > 0
 	var why []string
 	switch {
+	case j.Answers:
 	case j.RedWeak != "":
 		why = append(why, j.RedWeak)
+	case j.Proof.IsNone() && j.Unchanged:
+		why = append(why, "nothing was changed, and nothing shows that the goal is reached")
 	case j.Mute != "" && j.Proof.Goals == 0 && j.Proof.Person == "" && !j.Proof.Docs:
 		why = append(why, fmt.Sprintf("gate %s is as red as on the base and names no tests: nobody can say whether the goal is reached", j.Mute))
 	case !j.Green && !named:
 		why = append(why, passed(results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green"))
-	case j.Proof.IsNone() && j.Unchanged:
-		why = append(why, "nothing was changed, and nothing shows that the goal is reached")
 	case j.Proof.IsNone() && !j.NoWork:
 		why = append(why, NoProof)
 	}
 	if j.Unjudged > 0 {
 		why = append(why, "nobody judged whether the criteria are met")
 	}
-	if r.Reason = strings.Join(why, "; "); r.Reason == "" {
+	switch r.Reason = strings.Join(why, "; "); {
+	case r.Reason != "":
+	case j.Answers:
+		r.Outcome, r.Reason = pawl.OutcomeComplete, "it answered, and changed nothing"
+	default:
 		r.Outcome, r.Reason = pawl.OutcomeComplete, passed(results, "every gate passed", "every gate passed or is no worse than at the base")
 	}
 	return r
