@@ -543,6 +543,22 @@ func (e *end) tasksShown() (n int) {
 	return n
 }
 
+// unverifiedTask reports whether the last attempt at a task of the run's own loop ended unverified.
+func (e *end) unverifiedTask() bool {
+	last := map[string]pawl.Outcome{}
+	for _, ev := range e.w.log {
+		if b, is := ev.Body.(*pawl.IterationEnded); is && ev.Loop != 1 && e.w.state.Loop(ev.Loop).Parent == 1 && b.Decision == pawl.DecideComplete {
+			last[e.w.state.Loop(ev.Loop).task.ID] = b.Outcome
+		}
+	}
+	for _, o := range last {
+		if o == pawl.OutcomeUnverified && e.situation.recipe != "loopr" { // whose loops have a table of their own
+			return true
+		}
+	}
+	return false
+}
+
 // mendedTwice is a test that a task is said to have mended after it was in its parent's branch; "" if there is none.
 func (e *end) mendedTwice() string {
 	mended, landed := map[pawl.LoopRef][]string{}, map[pawl.LoopRef][]string{}
@@ -599,6 +615,7 @@ func (e *end) contradictions() (out []string) {
 		wrong(end.Proof.ShowsGoal(), "%s shows the goal, though nothing does: %s", end.Outcome, end.Proof.Words())
 	}
 	wrong(end.Outcome == pawl.OutcomeComplete && e.added == "proven" && !end.Proof.ShowsGoal(), "complete by new tests that show the goal, and only %s", end.Proof.Words())
+	wrong(e.unverifiedTask() && !strings.Contains(e.text, "passed, unverified"), "a task passed unverified, and the table does not say it")
 	wrong(e.mendedTwice() != "", "two tasks of one plan mended %s", e.mendedTwice())
 	wrong(end.Outcome == pawl.OutcomeComplete && e.tasksShown() > end.Proof.Tasks, "%d tasks passed with proof, and it says %s", e.tasksShown(), end.Proof.Words())
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)

@@ -55,11 +55,14 @@ func (t teller) tellGoals() string {
 	if !ok {
 		return ""
 	}
-	return GoalsText(b)
+	if t.l != nil && t.l.Parent != 0 {
+		return goalsText(b, "the task")
+	}
+	return goalsText(b, "the goal")
 }
 
-// GoalsText says which goal tests there are, and which of them fail.
-func GoalsText(b *pawl.GoalsWeighed) string {
+// goalsText says which goal tests there are, and which of them fail. Asked is what may have named them.
+func goalsText(b *pawl.GoalsWeighed, asked string) string {
 	if len(b.Again) > 0 {
 		return fmt.Sprintf("Goal tests: %s once more on the same commit, to see whether what was mended stays green", strings.Join(b.Again, " and "))
 	}
@@ -72,7 +75,7 @@ func GoalsText(b *pawl.GoalsWeighed) string {
 	}
 	s := "Goal tests: " + goalCount(b)
 	if len(b.Picked) > 0 {
-		s += " · " + pickedText(b)
+		s += " · " + pickedText(b, asked)
 	}
 	if flaky != "" {
 		s += " · " + flaky
@@ -124,12 +127,12 @@ func goalNames(names []string, n int) string {
 }
 
 // pickedText names the goal tests that were not known before, with the reason of each.
-func pickedText(b *pawl.GoalsWeighed) string {
+func pickedText(b *pawl.GoalsWeighed, asked string) string {
 	var parts []string
 	for i, t := range b.Picked {
 		text := plain.Line(t.String(), 80)
 		if i == len(b.Picked)-1 || b.Picked[i+1].Why != t.Why {
-			text += " (" + t.Why.Words() + ")"
+			text += " (" + strings.Replace(t.Why.Words(), "the goal", asked, 1) + ")"
 		}
 		parts = append(parts, text)
 	}

@@ -44,8 +44,20 @@ func (r *Run) BranchHead() pawl.CommitHash {
 	return r.result
 }
 
-// hasCommits reports whether the run has committed anything on the branch or ref it uses.
-func (r *Run) hasCommits() bool { return r.Head != "" && r.Head != r.Start.Base }
+// hasCommits reports whether the run has committed anything on the branch or ref it uses that its base does not have.
+func (r *Run) hasCommits() bool {
+	return r.Head != "" && r.Head != r.Start.Base && !r.changedNothing()
+}
+
+// changedNothing reports whether a run without tasks ended well with an attempt that has its base's files.
+func (r *Run) changedNothing() bool {
+	l := r.root()
+	if !r.Outcome.Succeeded() || !l.isAlone() {
+		return false
+	}
+	it := l.lastEnded()
+	return it != nil && it.Commit != nil && it.Commit.Total == 0
+}
 
 // hasLanded reports whether the run's branch has all of the work. Otherwise some of it is on the
 // ref of the attempts alone.

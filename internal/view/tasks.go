@@ -46,16 +46,18 @@ type TaskProgress struct {
 
 // TaskRow is a task of a [TaskList].
 type TaskRow struct {
-	ID        string   `json:"id"`
-	Title     string   `json:"title"`
-	Status    string   `json:"status"`
-	WaitsFor  []string `json:"waits_for,omitempty"`  // of a pending one: what it depends on and has not passed
-	BlockedBy string   `json:"blocked_by,omitempty"` // the task that cannot pass
-	Reason    string   `json:"reason,omitempty"`     // why it failed or is skipped
-	Attempts  int      `json:"attempts"`
-	Tier      string   `json:"tier,omitempty"`
-	Priority  int      `json:"priority,omitempty"`
-	DependsOn []string `json:"depends_on"`
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status"`
+	// Unverified reports that it passed, and nothing shows its work.
+	Unverified bool     `json:"unverified,omitempty"`
+	WaitsFor   []string `json:"waits_for,omitempty"`  // of a pending one: what it depends on and has not passed
+	BlockedBy  string   `json:"blocked_by,omitempty"` // the task that cannot pass
+	Reason     string   `json:"reason,omitempty"`     // why it failed or is skipped
+	Attempts   int      `json:"attempts"`
+	Tier       string   `json:"tier,omitempty"`
+	Priority   int      `json:"priority,omitempty"`
+	DependsOn  []string `json:"depends_on"`
 	// Critical reports a task whose failure blocks what depends on it; OnPath one that is on the
 	// longest chain of what is left.
 	Critical bool `json:"is_critical_path"`
@@ -193,6 +195,8 @@ func (r *Run) taskRow(p *Plan, t *Task, now time.Time) TaskRow {
 		row.Tier = r.tier(tier)
 	}
 	if l := t.Loop(); l != nil {
+		it := l.lastEnded()
+		row.Unverified = t.Status == pawl.TaskPassed && it != nil && it.End.Outcome == pawl.OutcomeUnverified
 		row.Loop, row.LoopID, row.Branch = l.Ref, plain.Line(l.ID, 0), plain.Line(l.Branch, 0)
 	}
 	return row
@@ -219,6 +223,8 @@ func (row TaskRow) state() string {
 		return "waiting for " + some(row.WaitsFor)
 	case row.BlockedBy != "":
 		return "blocked by " + row.BlockedBy
+	case row.Unverified:
+		return row.Status + ", unverified"
 	}
 	return row.Status
 }

@@ -449,7 +449,7 @@ func (r *Run) next() string {
 	case r.MergedInto != "":
 		return line("nothing: %s has the work (pawl rm %s deletes the run)", r.MergedInto, id)
 	case !r.Outcome.Resumable() && !r.hasCommits():
-		return "pawl rm " + id + " (it has no commits)"
+		return "pawl rm " + id + " (it changed no files)"
 	case r.Outcome == pawl.OutcomeComplete && r.Start.Begin == "":
 		return "pawl merge " + id
 	case !r.Outcome.Resumable():

@@ -127,7 +127,7 @@ func (o *options) say(app *cli.App, r *view.Run, m merge, at, how string) error 
 		return app.Encode(map[string]any{"run": r.ID, "branch": m.branch, "from": m.target, "commit": at, "how": how, "judged_by": m.judge})
 	}
 	app.Printf("%s is at %.10s: the work of run %s %s.\n", plain.Line(m.branch, 0), at, r.ID, how)
-	if r.Outcome == pawl.OutcomeUnverified {
+	if r.Outcome == pawl.OutcomeUnverified && at != m.target {
 		app.Notef("the run ended unverified: read what it changed")
 	}
 	return nil
