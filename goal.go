@@ -71,6 +71,8 @@ type Proof struct {
 	Tasks   int    `json:"tasks,omitempty"`    // tasks that something of this shows, where every task is proven
 	// Unbroken are the other tasks, of which only Kept is known, where every task is proven.
 	Unbroken int `json:"unbroken,omitempty"`
+	// Unproven are the tasks that passed and whose work nothing shows, which is no proof but the lack of it.
+	Unproven int `json:"unproven,omitempty"`
 	// Kept are the tests that were green on the base and are green now, where none went red; a gate
 	// of tests that shows no single ones counts as one.
 	Kept int `json:"kept,omitempty"`
@@ -79,13 +81,24 @@ type Proof struct {
 }
 
 // IsNone reports whether there is no proof.
-func (p Proof) IsNone() bool { return p == Proof{} }
+func (p Proof) IsNone() bool { p.Unproven = 0; return p == Proof{} }
 
 // ShowsGoal reports whether something shows the goal, and not only that nothing broke.
-func (p Proof) ShowsGoal() bool { p.Kept, p.Unbroken = 0, 0; return !p.IsNone() }
+func (p Proof) ShowsGoal() bool { p.Kept, p.Unbroken, p.Unproven = 0, 0, 0; return !p.IsNone() }
 
 // Words says what the proof is.
 func (p Proof) Words() string {
+	said := p.words()
+	switch {
+	case p.IsNone() || p.Unproven == 0:
+		return said
+	case p.Unproven == 1:
+		return said + "; nothing shows the work of 1 task"
+	}
+	return fmt.Sprintf("%s; nothing shows the work of %d tasks", said, p.Unproven)
+}
+
+func (p Proof) words() string {
 	var parts []string
 	add := func(n int, one, many string) {
 		switch {
@@ -132,6 +145,7 @@ func (c *coder) proof(p *Proof) {
 	num(c, 6, &p.Kept)
 	flag(c, 7, &p.Docs)
 	num(c, 8, &p.Unbroken)
+	num(c, 9, &p.Unproven)
 }
 
 func (c *coder) goalTest(t *GoalTest) {

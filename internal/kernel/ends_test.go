@@ -618,6 +618,7 @@ func (e *end) contradictions() (out []string) {
 	wrong(e.unverifiedTask() && !strings.Contains(e.text, "passed, unverified"), "a task passed unverified, and the table does not say it")
 	wrong(e.mendedTwice() != "", "two tasks of one plan mended %s", e.mendedTwice())
 	wrong(end.Outcome == pawl.OutcomeComplete && e.tasksShown() > end.Proof.Tasks, "%d tasks passed with proof, and it says %s", e.tasksShown(), end.Proof.Words())
+	wrong(e.unverifiedTask() && !end.Proof.IsNone() && end.Proof.Unproven == 0, "a task passed unverified, and the end says %s", end.Proof.Words())
 	wrong(!end.Outcome.Succeeded() && !end.Proof.IsNone(), "%s with proof", end.Outcome)
 	wrong(end.Reason == "", "%s without a reason", end.Outcome)
 	for _, claim := range endClaims {

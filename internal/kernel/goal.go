@@ -321,6 +321,7 @@ func (s *State) proof(l *Loop) pawl.Proof {
 	}
 	if t := l.gen.plan; t != nil && l.gen.planned && l.Head != l.Base {
 		p.Tasks, p.Unbroken = t.Proven()
+		p.Unproven = t.Unproven
 	}
 	return p
 }
