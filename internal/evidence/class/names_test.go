@@ -12,16 +12,7 @@ import (
 func named(t *testing.T, commands []string, tree map[string]string) (gateInputs, setUp []string) {
 	t.Helper()
 	c := New(nil, commands)
-	for round, more := 0, true; more; round++ {
-		if round > 20 {
-			t.Fatal("Follow reports new names without end")
-		}
-		more = false
-		for name, data := range tree {
-			more = c.Follow(name, []byte(data)) || more
-		}
-	}
-	for name, data := range tree {
+	for name, data := range follow(t, c, tree) {
 		if slices.Contains(c.whole(name), pawl.ClassGateInput) {
 			gateInputs = append(gateInputs, name)
 		}

@@ -256,8 +256,8 @@ mod tests {
 	if r.Verdict != pawl.VerdictPass || r.Channel != "" || r.Listed != 4 {
 		t.Errorf("%s: %s, %q, %d", r.Verdict, r.Reason, r.Notes, r.Listed)
 	}
-	// There is no channel; the list shows what is made up, and whose line it
-	// took. (In one thread: otherwise it is any test's line, or none's.)
+	// There is no channel; the list shows which line is made up, and which test's
+	// it replaced. With several threads that would be any test's, or no test's.
 	same(t, "unlisted", r.Unlisted, "tests::forged")
 	same(t, "unreported", r.Unreported, "tests::adds")
 }
