@@ -209,3 +209,14 @@ func stringEnd(s string) int {
 	}
 	return len(s)
 }
+
+// Word returns s as one word for sh, whatever is in it.
+func Word(s string) string {
+	isPlain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@+%", r)
+	}
+	if s != "" && strings.TrimFunc(s, isPlain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -183,3 +183,12 @@ func TestLongTextOfOpenStrings(t *testing.T) {
 		}
 	}
 }
+
+// A word for sh is read back by it as it was, whatever is in it.
+func TestWord(t *testing.T) {
+	for s, want := range map[string]string{"": "''", "tests=TestA/one": "tests=TestA/one", "a b": "'a b'", "it's $HOME": `'it'\''s $HOME'`, "é": "'é'", "a\nb": "'a\nb'", "~/x": "'~/x'"} {
+		if got := Word(s); got != want {
+			t.Errorf("%q becomes %s, want %s", s, got, want)
+		}
+	}
+}

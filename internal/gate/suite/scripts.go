@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/plain"
+
 	"pawl/internal/pattern"
 )
 
@@ -110,7 +112,7 @@ func enter(folder string) string {
 	if folder == "" || folder == "." {
 		return ""
 	}
-	return "cd " + quote("./"+folder) + " && "
+	return "cd " + plain.Word("./"+folder) + " && "
 }
 
 // beyond are the things in a Makefile that make a recipe's line mean something else than it

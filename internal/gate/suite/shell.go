@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"pawl/internal/plain"
 )
 
 // word is one word of a shell line.
@@ -16,19 +18,7 @@ type word struct {
 }
 
 // literal is a word that means exactly s.
-func literal(s string) word { return word{raw: quote(s), value: s, known: true} }
-
-// quote writes s as one word for sh, whatever is in it.
-func quote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plainRune(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func plainRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@+%", r)
-}
+func literal(s string) word { return word{raw: plain.Word(s), value: s, known: true} }
 
 // simple is a simple command and where it stands in its line.
 type simple struct {

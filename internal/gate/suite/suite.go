@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"pawl/internal/plain"
 )
 
 // Runner is a test runner.
@@ -308,7 +310,7 @@ func (s *Suite) Line() string {
 	if s.edited {
 		line = s.before + s.runnerLine()
 		if s.inner {
-			line = "sh -c " + quote(line)
+			line = "sh -c " + plain.Word(line)
 		}
 	}
 	if len(s.exports) > 0 {
