@@ -32,6 +32,9 @@ type RunGate struct {
 	// Light reports that the gate took little time on the base, so that it need not wait for a heavy
 	// place.
 	Light bool `json:"light,omitempty"`
+	// Part reports that the commit is a part of the run's work, so that [GateSpec.RequireGreen] and
+	// [GateSpec.Green] require nothing of it: they are about the whole.
+	Part bool `json:"part,omitempty"`
 }
 
 // Verb implements [Do].
@@ -51,4 +54,5 @@ func (d *RunGate) fields(c *coder) {
 	flag(c, 11, &d.FailsNew)
 	num(c, 12, &d.Longer)
 	flag(c, 13, &d.Light)
+	flag(c, 14, &d.Part)
 }

@@ -141,8 +141,14 @@ func (p *picking) isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
 		place = t.Name[:strings.LastIndex(t.Name, " [")]
 	}
 	named, passed := false, false
+	is := func(o pawl.TestResult) bool {
+		return o.Name == t.Name || local(o.Name) == local(t.Name) && !report.IsWhole(t.Name)
+	}
+	if !slices.ContainsFunc(r.Tests, is) { // a person may name a test around others, which a gate does not show
+		is = func(o pawl.TestResult) bool { return isTest(pawl.GoalTest{Gate: t.Gate, Name: o.Name}, t.Name) }
+	}
 	for _, o := range r.Tests {
-		same := o.Name == t.Name || local(o.Name) == local(t.Name) && !report.IsWhole(t.Name)
+		same := is(o)
 		within := report.IsWhole(t.Name) && (o.Name == t.Name || report.Within(o.Name, place) || strings.HasPrefix(o.Name, place+" ["))
 		switch {
 		case !same && !within:
@@ -152,7 +158,13 @@ func (p *picking) isGreen(r *pawl.GateReport, t pawl.GoalTest) bool {
 			named, passed = true, passed || o.Status == pawl.TestPass
 		}
 	}
-	return passed || !named && p.ran(r, t)
+	return passed || !named && p.isKnown(t) && p.ran(r, t)
+}
+
+// isKnown reports whether a test is there at the base. One that is yet to be written has run only where a
+// report names it.
+func (p *picking) isKnown(t pawl.GoalTest) bool {
+	return slices.ContainsFunc(p.red, func(o pawl.GoalTest) bool { return bare(o) == bare(t) }) || p.isOnBase(t) || len(p.filesOf(t)) > 0
 }
 
 // ran reports whether a test that a report does not name must have passed: its runner does not name those that
@@ -186,6 +198,11 @@ func (p *picking) named() {
 				p.add(t, pawl.GoalRequired)
 			}
 		}
+		for _, name := range g.Green {
+			if t := (pawl.GoalTest{Gate: g.Name, Name: name}); p.Root && p.Base[g.Name] != nil && !p.isOnBase(t) {
+				p.add(t, pawl.GoalRequired)
+			}
+		}
 	}
 	for _, t := range p.red {
 		within := p.namedWithin(t)
@@ -202,6 +219,12 @@ func (p *picking) named() {
 			p.add(t, pawl.GoalFile)
 		}
 	}
+}
+
+// isOnBase reports whether a gate shows a test at the base, or one around or within it.
+func (p *picking) isOnBase(t pawl.GoalTest) bool {
+	base := p.Base[t.Gate]
+	return base != nil && slices.ContainsFunc(base.Tests, func(o pawl.TestResult) bool { return isTest(pawl.GoalTest{Gate: t.Gate, Name: o.Name}, t.Name) })
 }
 
 // namedWithin returns the tests that what was asked for names and that a gate shows nothing of at the base,

@@ -126,6 +126,8 @@ func TestNamedGoals(t *testing.T) {
 		{name: "what is green is no goal test", asked: "TestAdd", base: "+shop.TestAdd, -shop.TestTill"},
 		{name: "the user requires one", asked: "x", base: "-shop.TestAdd, -shop.TestTill", gate: pawl.GateSpec{Green: []string{"TestTill"}}, want: "shop.TestTill required"},
 		{name: "all have to be green", asked: "x", base: "-shop.TestAdd, -shop.TestTill", gate: pawl.GateSpec{RequireGreen: true}, want: "shop.TestAdd required, shop.TestTill required"},
+		{name: "the user requires one that is yet to be written", asked: "x", base: "-shop.TestAdd, +shop.TestSub", gate: pawl.GateSpec{Green: []string{"TestNew", "TestSub"}}, want: "TestNew required"},
+		{name: "and of a task it is not required", asked: "x", base: "-shop.TestAdd", gate: pawl.GateSpec{Green: []string{"TestNew"}}, child: true},
 		{name: "what the user requires is not a task's", asked: "x", base: "-shop.TestAdd", gate: pawl.GateSpec{RequireGreen: true}, child: true},
 		{name: "the assessment", asked: "x", base: "-shop.TestAdd, -shop.TestTill", picked: []string{"shop.TestTill", "shop.TestGone"}, want: "shop.TestTill picked"},
 		{name: "the assessment names a gate", asked: "x", base: "-shop.TestAdd", picked: []string{"gate tests"}},
@@ -321,5 +323,30 @@ func TestUnnamedGoals(t *testing.T) {
 				t.Errorf("it is green: %t", got)
 			}
 		})
+	}
+}
+
+// A test that the user requires and that is yet to be written is green once it has run and passed, whatever the
+// runner says of tests that it does not name. F-67
+func TestRequiredTestsThatAreNew(t *testing.T) {
+	for _, row := range []struct {
+		own      string
+		complete bool
+		want     string
+	}{
+		{"+shop.TestAdd", true, "TestNew required"},
+		{"+shop.TestAdd", false, "TestNew required"},
+		{"+shop.TestAdd, -shop.TestNew", true, "TestNew required"},
+		{"+shop.TestAdd, +shop.TestNew", true, ""},
+		{"+shop.TestAdd, +shop.TestNew/one, -shop.TestNew/two", true, "TestNew required"},
+		{"+shop.TestAdd, +shop.TestNew/one", false, ""},
+	} {
+		s := searched(goFiles, nil, pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Green: []string{"TestNew"}})
+		own := reportedTests(row.own)
+		own.Complete = row.complete
+		s.Base, s.Own = map[string]*pawl.GateReport{"tests": reportedTests("+shop.TestAdd")}, map[string]*pawl.GateReport{"tests": own}
+		if got := spellGoals(s.Goals().Red); got != row.want {
+			t.Errorf("%s, complete %t: got %q, want %q", row.own, row.complete, got, row.want)
+		}
 	}
 }

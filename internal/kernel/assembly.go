@@ -146,7 +146,7 @@ func (d *draft) gateBatch(l *Loop) {
 
 // batchRun returns the request for a gate's verdict on the subject of the batch.
 func (s *State) batchRun(l *Loop, gate int) pawl.RunGate {
-	return pawl.RunGate{Gate: s.Settings.Gates[gate].Name, Commit: l.gen.batch.Subject(), Base: l.base[gate].evidence, Start: l.Base, Before: l.gen.Proof().Reports[gate]}
+	return pawl.RunGate{Gate: s.Settings.Gates[gate].Name, Commit: l.gen.batch.Subject(), Base: l.base[gate].evidence, Start: l.Base, Before: l.gen.Proof().Reports[gate], Part: true}
 }
 
 // asksAgain reports whether a gate that has judged the subject is running again or has to.

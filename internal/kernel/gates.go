@@ -266,8 +266,11 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 // candidateRun returns the request for a gate's verdict on the candidate.
 func (s *State) candidateRun(l *Loop, gate int) pawl.RunGate {
 	name := s.Settings.Gates[gate].Name
-	return pawl.RunGate{Gate: name, Commit: l.gateCommit(), Base: l.base[gate].evidence, Start: l.Base, Before: l.best().Report(gate)}
+	return pawl.RunGate{Gate: name, Commit: l.gateCommit(), Base: l.base[gate].evidence, Start: l.Base, Before: l.best().Report(gate), Part: !l.isWhole()}
 }
+
+// isWhole reports whether the candidate is the whole of what the run makes, and no task's work or plan.
+func (l *Loop) isWhole() bool { return l.Parent == 0 && (l.gen.planned || !l.spawns()) }
 
 // judgeHeldOut requests the verdict of the held-out checks in the stage that has them, and reports
 // whether there is nothing to wait for. They are a run's and not a task's: its parts cannot pass them
@@ -514,10 +517,23 @@ func (d *draft) concludeIteration(l *Loop, j ladder.Judgement) {
 	d.rule(l, j, d.s.iterationEnd(l, j))
 }
 
+// requirements returns the verdict on the requirements as people are told it: that the harness's own checks of a
+// form let it pass says nothing of them, so it is "" where no reviewer and no person passed the candidate.
+func (l *Loop) requirements(v pawl.Verdict) pawl.Verdict {
+	judges := func(r *pawl.GateJudged) bool {
+		st := l.stageNamed(r.Gate)
+		return r.Kind == "" && r.Judge == pawl.JudgeGate && (st == nil || st.Builtin == "")
+	}
+	if verdict.Passes(v) && !slices.ContainsFunc(l.verdicts(), judges) {
+		return ""
+	}
+	return v
+}
+
 // iterationEnd returns the end of the iteration with a judgement, without what follows from it.
 func (s *State) iterationEnd(l *Loop, j ladder.Judgement) *pawl.IterationEnded {
 	return &pawl.IterationEnded{
-		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.gateCommit(), Conflict: j.Conflict,
+		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: l.requirements(j.Requirements), Commit: l.gateCommit(), Conflict: j.Conflict,
 		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.Results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
 		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens, Proof: j.Proof,
 	}

@@ -24,11 +24,13 @@ const gateGoal = "goal-tests"
 // weighTimeout bounds a look at which goal tests are red.
 const weighTimeout = 5 * time.Minute
 
-// hasRedBase reports whether a command gate judged the loop's base and failed there. Held-out checks have no
-// goal tests: nothing may become known of them.
-func (s *State) hasRedBase(l *Loop) bool {
+// mayHaveGoals reports whether there may be goal tests: a command gate judged the loop's base and failed there, or
+// the user requires tests of it, which may be yet to be written. Held-out checks have no goal tests: nothing may
+// become known of them.
+func (s *State) mayHaveGoals(l *Loop) bool {
 	for i := range l.base {
-		if b := &l.base[i]; b.red && s.tellsOfBase(l, i) {
+		required := l.Parent == 0 && len(s.Settings.Gates[i].Green) > 0
+		if b := &l.base[i]; (b.red || required) && s.tellsOfBase(l, i) {
 			return true
 		}
 	}
@@ -62,7 +64,7 @@ func (l *Loop) onlyAnswers() bool {
 // assessed the request, before the work starts. It reports whether they are known.
 func (d *draft) goalsAtStart(l *Loop) bool {
 	known := l.goals.Known && l.goals.Assessment.IsZero()
-	if l.Parent != 0 || l.judgesOnly() || known || l.Iteration > 0 || !d.s.hasRedBase(l) {
+	if l.Parent != 0 || l.judgesOnly() || known || l.Iteration > 0 || !d.s.mayHaveGoals(l) {
 		return true
 	}
 	switch w := &l.goals.Picking; {
@@ -88,11 +90,11 @@ func (s *State) baseReports(l *Loop) []pawl.GateEvidence {
 	return out
 }
 
-// hasGoals reports whether the present candidate may have goal tests: something was red at the base, and
+// hasGoals reports whether the present candidate may have goal tests: the loop may have some, and
 // the gates have judged what the loop made.
 func (s *State) hasGoals(l *Loop) bool {
 	judged := slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Kind != "" && r.Judge == pawl.JudgeGate })
-	return judged && !l.judgesOnly() && !l.onlyAnswers() && (s.hasRedBase(l) || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
+	return judged && !l.judgesOnly() && !l.onlyAnswers() && (s.mayHaveGoals(l) || len(l.goals.Landed) > 0) && l.merge() == nil && l.iter.stepFailed == "" && (!l.spawns() || l.gen.planned)
 }
 
 // weighGoals has it found out which goal tests the candidate has red, fails it if strong ones are, and

@@ -26,6 +26,9 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 		b.Reason = brief.Cut(fmt.Sprintf("%s; attempt %d has only weak goal tests red", r.Reason, again), 300)
 		r = ladder.Ruling{Decision: pawl.DecideIterate, Reason: b.Reason}
 	case settles:
+		if d.s.isLastIteration(l) {
+			d.emitMaxIterations(l)
+		}
 		return
 	}
 	if r.Outcome != "" && d.runFinalSteps(l) {

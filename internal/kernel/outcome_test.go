@@ -218,6 +218,7 @@ func TestRedBase(t *testing.T) {
 		{"its program is missing", "tests", baseline{known: true, red: true, missing: "node"}, false},
 		{"it has not judged", "tests", baseline{red: true}, false},
 		{"it is held out", pawl.HeldOutGate, baseline{known: true, red: true}, false},
+		{"tests are required that are yet to be written", "required", baseline{known: true}, true},
 	} {
 		r := taskLoop()
 		s := &State{Recipe: r, Settings: settings()}
@@ -225,12 +226,60 @@ func TestRedBase(t *testing.T) {
 		if row.gate == pawl.HeldOutGate {
 			s.Settings.Gates[0].Kind = pawl.GateHeldOut
 		}
+		if row.gate == "required" {
+			s.Settings.Gates[0].Green = []string{"TestNew"}
+		}
 		l := newLoop(1, &r.Kinds[0])
 		row.base.evidence = blobOf("report")
 		l.base = []baseline{row.base}
 		reports := len(s.baseReports(l)) > 0
-		if got := s.hasRedBase(l); got != row.want || reports && (row.base.cut || row.base.missing != "" || row.gate == pawl.HeldOutGate || !row.base.known) {
+		if got := s.mayHaveGoals(l); got != row.want || reports && (row.base.cut || row.base.missing != "" || row.gate == pawl.HeldOutGate || !row.base.known) {
 			t.Errorf("%s: the base has something red: %t; its report is used: %t", row.why, got, reports)
+		}
+	}
+}
+
+// Of all that gates judge, only what a run ends with is the whole that the user's requirements are about. F-67
+func TestWhatIsAPart(t *testing.T) {
+	whole := map[string]*world{
+		"alone":       play(t, nil),
+		"tasks":       playList(t, "pandora", nil, "list: one, two"),
+		"batches":     playBatch(t),
+	}
+	for name, w := range whole {
+		judged, afterTasks := map[bool]int{}, false
+		for _, r := range requests[*pawl.RunGate](w) {
+			do := r.Do.(*pawl.RunGate)
+			if do.OnBase || do.On != "" || !do.Task.IsZero() {
+				continue
+			}
+			judged[do.Part]++
+			afterTasks = !do.Part
+		}
+		if name == "alone" != (judged[true] == 0) || judged[false] == 0 || !afterTasks {
+			t.Errorf("%s: %d parts and %d wholes were judged, last a whole: %t", name, judged[true], judged[false], afterTasks)
+		}
+	}
+}
+
+// That requirements pass is said where a reviewer or a person said so, and not where only the harness looked at a
+// form. F-96
+func TestRequirementsSaid(t *testing.T) {
+	for _, row := range []struct {
+		why     string
+		st      pawl.Stage
+		verdict pawl.Verdict
+		want    pawl.Verdict
+	}{
+		{"a reviewer", pawl.Stage{Name: "x", Review: &pawl.Review{}}, pawl.VerdictPass, pawl.VerdictPass},
+		{"a person", pawl.Stage{Name: "x", Human: true}, pawl.VerdictPass, pawl.VerdictPass},
+		{"a check", pawl.Stage{Name: "x", Builtin: toolResults}, pawl.VerdictPass, ""},
+		{"a check that objects", pawl.Stage{Name: "x", Builtin: toolResults}, pawl.VerdictFail, pawl.VerdictFail},
+	} {
+		l := newLoop(1, &pawl.LoopKind{Gates: []pawl.Stage{row.st}})
+		l.cand = &land.Candidate{Committed: &pawl.Committed{}, Results: []*pawl.GateJudged{{Gate: "x", Verdict: row.verdict}}}
+		if got := l.requirements(row.verdict); got != row.want {
+			t.Errorf("%s says %s: requirements are %q, want %q", row.why, row.verdict, got, row.want)
 		}
 	}
 }

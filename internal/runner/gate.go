@@ -82,9 +82,13 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 		req.Timeout = validationTimeout
 	}
 	req.List = !do.OnBase
-	if do.OnBase {
-		req.Spec.Green = nil // they may not exist yet
-	} else {
+	if do.OnBase || do.On != "" || do.Part { // the tests may not exist there yet
+		req.Spec.Green = nil
+	}
+	if do.Part && do.Task.IsZero() {
+		req.Spec.RequireGreen = false
+	}
+	if !do.OnBase {
 		if req.Base, err = reportOf(ctx, job, "the report on the base", do.Base); err != nil {
 			return req, err
 		}

@@ -356,3 +356,23 @@ func TestGateOnAFullDisk(t *testing.T) {
 		t.Errorf("a red gate where there is space: %+v", got)
 	}
 }
+
+// What the user requires to be green is required of the whole that a run makes, and of no part of it, nor of another
+// tree. F-67
+func TestPartsNeedNotBeGreen(t *testing.T) {
+	w := MustWorld(t, map[string]string{"test.sh": tap("a", "not b")})
+	w.MustOpen(t)
+	for _, spec := range []pawl.GateSpec{
+		{Name: "tests", Kind: pawl.GateTests, Command: "sh test.sh", Report: pawl.ReportTAP, Green: []string{"b", "c"}},
+		{Name: "tests", Kind: pawl.GateTests, Command: "sh test.sh", Report: pawl.ReportTAP, RequireGreen: true},
+	} {
+		w.gates(spec)
+		base := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true})
+		for _, part := range []bool{false, true} {
+			got := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, Base: base.Evidence, Part: part})
+			if passes := got.Verdict == pawl.VerdictPass && got.RedAtBase; passes != part {
+				t.Errorf("with %v and require green %t, judged as a part %t: %+v", spec.Green, spec.RequireGreen, part, got)
+			}
+		}
+	}
+}
