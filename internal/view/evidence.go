@@ -200,6 +200,9 @@ func (t teller) furtherRun(b *pawl.GateJudged) *FurtherRun {
 // with the base's code a failure is: the new tests notice it.
 func furtherTone(b *pawl.GateJudged) Tone {
 	passes := b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip
+	if b.On == pawl.TreeAgain && b.Total > 0 && !b.Partial { // what it means is said of the goal tests
+		return TonePlain
+	}
 	if !b.Partial && passes == (b.On != pawl.TreeReverted) {
 		return ToneGood
 	}
@@ -215,14 +218,18 @@ func furtherText(b *pawl.GateJudged, run *FurtherRun) string {
 	return s + ": " + furtherVerdict(b) + because(b.Reason)
 }
 
-// furtherVerdict returns a verdict with its counts: "FAIL, 12/14, in 3s".
+// furtherVerdict returns a verdict with its counts: "FAIL, 12/14 in 3s". One on the same commit is not compared with
+// the base, so that only the counts say something of it.
 func furtherVerdict(b *pawl.GateJudged) string {
 	s := strings.ToUpper(string(b.Verdict))
 	if b.Partial {
 		s = noVerdict
 	}
-	if b.Total > 0 {
-		s += fmt.Sprintf(", %d/%d", b.Passed, b.Total)
+	switch counts := fmt.Sprintf("%d/%d", b.Passed, b.Total); {
+	case b.Total > 0 && b.On == pawl.TreeAgain && !b.Partial:
+		s = counts
+	case b.Total > 0:
+		s += ", " + counts
 	}
 	if b.Duration > 0 { // every further run costs the user's time
 		s += " in " + pawl.Span(b.Duration)

@@ -206,6 +206,9 @@ func verdictWord(b *pawl.GateJudged) string {
 	if saysNothing(b) {
 		return noVerdict
 	}
+	if b.Judge == pawl.JudgeGoal && b.Weak && b.Verdict == pawl.VerdictPass { // no attempt is left to mend them
+		return "LEFT RED"
+	}
 	return strings.ToUpper(string(b.Verdict))
 }
 

@@ -185,6 +185,9 @@ func (r *Run) showGoals(t *text) {
 	if proof := r.proven(); proof != "" {
 		t.line("  Proof      %s", proof)
 	}
+	if about := r.aboutRed(); about != "" {
+		t.line("  Red tests  %s", about)
+	}
 }
 
 // goals says which of the first loop's goal tests pass; "" if there are none, or the proof says it.
@@ -194,6 +197,17 @@ func (r *Run) goals() string {
 		return ""
 	}
 	return goalCount(l.Goals)
+}
+
+// aboutRed says, of a run that ended with tests red that may be what its goal is about, how a person says which are;
+// "" if there are none.
+func (r *Run) aboutRed() string {
+	l := r.root()
+	goals := l != nil && l.Goals != nil && l.Goals.Red+l.Goals.RedWeak > 0
+	if r.Status != pawl.StatusEnded || !goals && len(r.redGoals) == 0 && r.stillRed() == "" {
+		return ""
+	}
+	return "--green TEST requires a test that is red, --not-green TEST says that it is not asked for"
 }
 
 // reportGoals adds the same to a report.
@@ -212,9 +226,6 @@ func (r *Run) reportGoals(t *text) {
 	t.line("  %s", proof)
 	if goals != "" {
 		t.line("  Goal tests: %s", goals)
-	}
-	if len(r.redGoals) > 0 {
-		t.line("  --green TEST requires a test, --not-green TEST says that it is not asked for")
 	}
 	t.line("")
 }

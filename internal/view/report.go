@@ -467,7 +467,10 @@ func (r *Run) footer(t *text, blobs Blobs) {
 	}
 	red, unknown := r.redAtBase()
 	for _, g := range red {
-		t.line("Red at base: %s: %s", g.Gate, g.Reason)
+		t.line("Red at base: %s: %s%s", g.Gate, g.Reason, r.nowThat(g))
+	}
+	if about := r.aboutRed(); about != "" {
+		t.line("Red:     %s", about)
 	}
 	for _, g := range unknown {
 		t.line("No verdict at base: %s: %s", g.Gate, g.Reason)
@@ -507,12 +510,30 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		case r.Outcome == pawl.OutcomeHalted && len(r.OpenQuestions()) > 0:
 			t.line("Answer:  %s", r.next())
 		case r.Outcome.Resumable():
-			t.line("Resume:  %s", r.next())
+			label := "Resume:"
+			if r.OnlyJudgesAgain() {
+				label = "Next:  "
+			}
+			t.line("%s  %s", label, r.next())
 		}
 		if how := r.howToOverrule(); how != "" {
 			t.line("Or:      %s", how)
 		}
 	}
+}
+
+// nowThat says what has become of a gate that was red at the base, where the result was judged by it: "" otherwise.
+func (r *Run) nowThat(base *Gate) string {
+	for _, g := range r.Verdicts(r.root()) {
+		switch {
+		case g.Gate != base.Gate || g.judge != base.judge:
+		case g.RedAtBase:
+			return "; in the result: " + g.Reason
+		case g.Verdict == pawl.VerdictPass:
+			return "; green in the result"
+		}
+	}
+	return ""
 }
 
 // gateTimes returns how long the gates' commands ran last and on the base; empty when no time

@@ -56,6 +56,10 @@ func limitText(b *pawl.LimitReached) string {
 		return line("nobody answered %s in %s", b.Scope, b.Limit.Amount(b.Max))
 	}
 	limit, value := b.Amounts()
+	if at := strings.Split(b.Scope, "/"); b.Limit == pawl.LimitRoutes && len(at) > 2 { // the place, the gate and its verdict
+		gate, said := at[len(at)-2], strings.ToUpper(at[len(at)-1])
+		return line("gate %s says %s, and nothing is sent back for that any more: the limit on %s is %s", gate, said, b.Limit, limit)
+	}
 	return line("the limit on %s is reached: %s (%s: %s)", b.Limit, limit, b.Scope, value)
 }
 

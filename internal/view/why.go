@@ -203,6 +203,8 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 			switch {
 			case g.From > 0:
 				stand = append(stand, g.Gate)
+			case g.RedAtBase:
+				passed = append(passed, g.Gate+" (red at base)")
 			case g.Second:
 				passed = append(passed, g.Gate+" (a second look)")
 			default:
@@ -458,6 +460,8 @@ func (r *Run) next() string {
 		return fmt.Sprintf("pawl resume %s --max-iterations %d", id, r.begun()+5)
 	case r.stops.limited == pawl.LimitIterations && r.Plan() == nil:
 		return fmt.Sprintf("pawl resume %s --max-iterations %d", id, r.Info().Iteration+5)
+	case r.OnlyJudgesAgain():
+		return line("%s", r.continuation())
 	case r.stops.limited == pawl.LimitMoney:
 		return fmt.Sprintf("pawl resume %s --budget N (above %s)", id, r.Limits.Money)
 	case r.stops.limited == pawl.LimitTokens:
@@ -466,6 +470,38 @@ func (r *Run) next() string {
 		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, pawl.Span(r.Limits.Time))
 	}
 	return "pawl resume " + id
+}
+
+// OnlyJudgesAgain reports whether the run, if it is resumed, would only judge the same commit once more: every task
+// has passed, the whole has not, and its recipe makes no other plan for that.
+func (r *Run) OnlyJudgesAgain() bool {
+	switch r.Outcome {
+	case pawl.OutcomeIncomplete, pawl.OutcomeBlocked, pawl.OutcomeFailed:
+	default:
+		return false
+	}
+	p, l := r.Plan(), r.root()
+	if p == nil || len(p.Tasks) == 0 || l.last() == nil || l.last().End == nil {
+		return false
+	}
+	passed := !slices.ContainsFunc(p.Tasks, func(t *Task) bool { return t.Status != pawl.TaskPassed && t.Status != pawl.TaskDropped })
+	k := r.Recipe.Kind(l.Kind)
+	return passed && k != nil && k.Children != nil && k.Children.Replan == nil
+}
+
+// continuation returns the command that starts a further run of the same task from where its work is.
+func (r *Run) continuation() string {
+	task, _ := r.ID.Task()
+	cmd := fmt.Sprintf("pawl run \"continue %s\" --recipe %s", task, r.Recipe.Name)
+	for _, g := range r.Settings.Gates {
+		if g.RequireGreen && !strings.Contains(cmd, "--require-green") {
+			cmd += " --require-green"
+		}
+		for _, test := range g.Green {
+			cmd += " --green " + plain.Word(plain.Line(g.Name+"="+test, 0))
+		}
+	}
+	return cmd
 }
 
 // undriven says why nobody drives an interrupted run.

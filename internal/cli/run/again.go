@@ -60,11 +60,17 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 		keeps(cmd, app, k, slices.Concat(fixed(), limited)...)
 		return true, o.join(cmd.Context(), app, k)
 	}
+	ctx := cmd.Context()
+	if anew, err := wantsFurtherRun(ctx, app, r); err != nil {
+		return true, err
+	} else if anew {
+		o.req.Task = k.ID
+		return false, nil
+	}
 	given, err := cli.GivenLimits(cmd)
 	if err != nil {
 		return true, err
 	}
-	ctx := cmd.Context()
 	s, info, from, err := app.SteerFrom(ctx, []string{string(r.ID)}, func(_ pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
 		steering := pawl.Steering{Verb: pawl.SteerResume, Reason: *goal}
 		if given != nil {
@@ -83,6 +89,15 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 		waiting(ctx, app, s, from)
 	}
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
+}
+
+// wantsFurtherRun reports whether resuming a run would only judge the same commit once more.
+func wantsFurtherRun(ctx context.Context, app *cli.App, of *pawl.RunInfo) (bool, error) {
+	s, _, r, err := app.ReadRun(ctx, []string{string(of.ID)})
+	if err != nil {
+		return false, err
+	}
+	return r.OnlyJudgesAgain(), s.Close()
 }
 
 // limited are the flags of the limits, which can change while a run is active.
