@@ -89,7 +89,7 @@ type GateSpec struct {
 	// Optional lets the gate skip when its command is not installed. A
 	// configured gate that cannot run otherwise fails.
 	Optional bool `json:"optional,omitempty" yaml:"optional,omitempty"`
-	// RequireGreen makes findings that the base already had fail the gate.
+	// RequireGreen makes findings that the base already had fail the gate, in the whole that a run ends with.
 	// Without it they are listed and must not grow.
 	RequireGreen bool `json:"require_green,omitempty" yaml:"require_green,omitempty"`
 	// Green are tests that a candidate has to run and pass, also where they fail on the base or do

@@ -451,7 +451,7 @@ func readGate(m *strictyaml.Map, g *pawl.GateSpec) {
 	}
 	m.Key("timeout_ms", "Its time limit; by default the recipe's, or a multiple of what it took on the base.").Time(&g.Timeout, time.Millisecond, 24*hour)
 	m.Key("optional", "Whether it is skipped if its command is not installed.").Bool(&g.Optional)
-	m.Key("require_green", "Whether findings that the base already has fail it too.").Bool(&g.RequireGreen)
+	m.Key("require_green", "Whether findings that the base already has fail it too, in what the run ends with: its tasks need not mend each other's.").Bool(&g.RequireGreen)
 }
 
 func (v *values) gateNames(m *strictyaml.Map) {

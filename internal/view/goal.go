@@ -100,9 +100,9 @@ func goalCount(b *pawl.GoalsWeighed) string {
 	red := b.Red + b.RedWeak
 	switch {
 	case b.Commit == "" && b.Count == 1:
-		return "1 fails on the base"
+		return "1 does not pass on the base"
 	case b.Commit == "":
-		return fmt.Sprintf("%d fail on the base", b.Count)
+		return fmt.Sprintf("%d do not pass on the base", b.Count)
 	case red == 0:
 		return fmt.Sprintf("%d of %d pass", b.Count, b.Count)
 	case red == 1:

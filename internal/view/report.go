@@ -512,9 +512,9 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		case r.Outcome.Resumable():
 			label := "Resume:"
 			if r.OnlyJudgesAgain() {
-				label = "Next:  "
+				label = "Next:"
 			}
-			t.line("%s  %s", label, r.next())
+			t.line("%-7s  %s", label, r.next())
 		}
 		if how := r.howToOverrule(); how != "" {
 			t.line("Or:      %s", how)

@@ -41,7 +41,7 @@ var compilers = []string{"cc", "gcc", "clang", "tcc", "c99", "c++", "g++", "clan
 // objectSources are the extensions of what an object may be compiled from.
 var objectSources = []string{".c", ".cc", ".cpp", ".cxx", ".m"}
 
-// compiles takes into account that a command compiles a program.
+// compiles records that a command compiles a program.
 func (u *uses) compiles(at place, words []string) {
 	i := slices.IndexFunc(words, func(w string) bool { return !slices.Contains(wrappers, w) && !assignment.MatchString(w) })
 	if i < 0 || !slices.Contains(compilers, path.Base(words[i])) {
@@ -64,7 +64,7 @@ func (u *uses) compiles(at place, words []string) {
 	u.build(at, program, sources)
 }
 
-// build takes into account that a program is made of sources, or of objects that are compiled from them.
+// build records that a program is made of sources, or of objects that are compiled from them.
 func (u *uses) build(at place, program string, sources []string) {
 	b := build{program: called(program), sources: len(sources)}
 	for _, w := range sources {
@@ -102,7 +102,7 @@ func (u *uses) sourceOf(at place, name string, b build) {
 	}
 }
 
-// runsBuilt takes into account that a program is run, which may be one that is built.
+// runsBuilt records that a program is run, which may be one that is built.
 func (u *uses) runsBuilt(at place, w string, given bool) {
 	name := called(w)
 	old, known := u.ran[name]

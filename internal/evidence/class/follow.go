@@ -338,7 +338,7 @@ func listedFolders(text string) []string {
 	return out
 }
 
-// folder takes into account that all files of a folder may be run. One that by its name holds what is built is
+// folder records that all files of a folder may be run. One that by its name holds what is built is
 // what the gate is about.
 func (u *uses) folder(at place, name string) {
 	name = clean(strings.TrimPrefix(name, "./"))

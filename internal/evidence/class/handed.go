@@ -28,7 +28,7 @@ var wholeReaders = []string{"cat", "tac", "head", "tail"}
 // loopReaders read lines.
 var loopReaders = []string{"read", "mapfile", "readarray", "xargs", "parallel"}
 
-// hands takes into account what the i-th of the commands of a text hands on.
+// hands records what the i-th of the commands of a text hands on.
 func (u *uses) hands(at place, all []shellCommand, i int) {
 	c := &all[i]
 	name := c.program()

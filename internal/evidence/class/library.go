@@ -27,7 +27,7 @@ func newLibraries() libraries {
 // loaders are the commands by which a script loads another one; load is that of bats.
 var loaders = []string{".", "source", "load"}
 
-// load takes into account that a script at a place loads a file.
+// load records that a script at a place loads a file.
 func (u *uses) load(at place, w string, byGate bool) {
 	if w = clean(w); w == "" || strings.ContainsAny(w, "*?[ \x00") {
 		return
@@ -52,7 +52,7 @@ func (u *uses) loadFile(name string, byGate bool) {
 	}
 }
 
-// call takes into account that a script gives a command.
+// call records that a script gives a command.
 func (u *uses) call(c *shellCommand, how look) {
 	name := c.called()
 	if name == "run" && len(c.words) > 1 { // bats keeps what the command prints

@@ -59,7 +59,7 @@ func (c *Classes) MayBeSubject(name string) bool {
 // known.
 func (c *Classes) IsUsed(name string) bool { return c.uses.of(name) != unused }
 
-// mayLookAt takes into account that a gate compares what a program from elsewhere makes of a file.
+// mayLookAt records that a gate compares what a program from elsewhere makes of a file.
 func (u *uses) mayLookAt(at place, w string) {
 	if w = clean(w); w != "" && len(u.read) < maxNames {
 		u.read[path.Join(at.folder, w)] = true
@@ -69,7 +69,7 @@ func (u *uses) mayLookAt(at place, w string) {
 	}
 }
 
-// looksAt takes into account how a gate looks at a program.
+// looksAt records how a gate looks at a program.
 func (u *uses) looksAt(at place, w string) {
 	if w = clean(w); w == "" || at.looked == notLooked {
 		return
