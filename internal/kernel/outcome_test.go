@@ -242,9 +242,9 @@ func TestRedBase(t *testing.T) {
 // Of all that gates judge, only what a run ends with is the whole that the user's requirements are about. F-67
 func TestWhatIsAPart(t *testing.T) {
 	whole := map[string]*world{
-		"alone":       play(t, nil),
-		"tasks":       playList(t, "pandora", nil, "list: one, two"),
-		"batches":     playBatch(t),
+		"alone":   play(t, nil),
+		"tasks":   playList(t, "pandora", nil, "list: one, two"),
+		"batches": playBatch(t),
 	}
 	for name, w := range whole {
 		judged, afterTasks := map[bool]int{}, false
