@@ -72,7 +72,7 @@ type AgentLimits struct {
 	// Price is used to compute the cost for as long as the agent reports only tokens.
 	Price Price
 	// Silence is how long the agent may send nothing while none of its tool calls is open. ToolTime
-	// is how long it may send nothing while one is.
+	// is how long it may send nothing while one is, or before it has sent anything.
 	Silence, ToolTime time.Duration
 }
 

@@ -1,5 +1,7 @@
 package pawl
 
+import "time"
+
 // The events of notes: to a session, and to a loop's siblings.
 
 // NoteAdded says that the harness itself spoke in a session.
@@ -11,6 +13,9 @@ type NoteAdded struct {
 	IsError bool `json:"is_error,omitempty"`
 	// Blob is a text that comes before Text: the reminder of the session's prompt; zero = none.
 	Blob Hash `json:"blob,omitzero"`
+	// More is set where the session's time was up: it goes on this much longer, in which a coding agent
+	// hands in what it has.
+	More time.Duration `json:"more,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -22,6 +27,7 @@ func (b *NoteAdded) fields(c *coder) {
 	num(c, 3, &b.Call)
 	flag(c, 4, &b.IsError)
 	sum(c, 5, &b.Blob)
+	num(c, 6, &b.More)
 }
 
 // NotePosted says that a loop wrote an entry of its siblings' shared blackboard.

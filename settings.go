@@ -282,7 +282,7 @@ type SessionLimits struct {
 	// Time bounds a session whose recipe gives no timeout.
 	Time time.Duration `json:"time,omitempty"`
 	// Silence is how long the agent may send nothing while none of its tool calls is open. ToolTime
-	// is how long it may send nothing while one is.
+	// is how long it may send nothing while one is, or before it has sent anything.
 	Silence  time.Duration `json:"silence,omitempty"`
 	ToolTime time.Duration `json:"tool_time,omitempty"`
 }

@@ -487,10 +487,10 @@ func (v *values) sessionFields(m *strictyaml.Map) {
 	}
 	tokens, minutes := int(l.Tokens), int(l.Time/time.Minute)
 	m.Key("tokens", "Tokens, including those read from a cache; by default 2000000. A recipe's `session_limit` wins.").Int(&tokens, 1, 1_000_000_000_000)
-	m.Key("time_minutes", "Minutes, if the recipe gives the session no time limit; by default 45.").Int(&minutes, 1, 1440)
+	m.Key("time_minutes", "Minutes, or what the recipe gives the session if that is more; by default 45.").Int(&minutes, 1, 1440)
 	l.Tokens, l.Time = int64(tokens), time.Duration(minutes)*time.Minute
 	m.Key("silence_ms", "How long the agent may send nothing while none of its tool calls is open; by default 5 minutes.").Time(&l.Silence, time.Millisecond, 24*hour)
-	m.Key("tool_time_ms", "How long it may send nothing while one is; by default 15 minutes.").Time(&l.ToolTime, time.Millisecond, 24*hour)
+	m.Key("tool_time_ms", "How long it may send nothing while one is, or while it starts; by default 15 minutes.").Time(&l.ToolTime, time.Millisecond, 24*hour)
 }
 
 // Bounds of the sizes and numbers of files that rooms, recordings and caches may have.

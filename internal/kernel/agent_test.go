@@ -261,22 +261,137 @@ func TestAgentTriesAgain(t *testing.T) {
 	}
 }
 
-// A session of an agent has a timeout; a recipe's own wins.
+// A session of an agent may take at least what the settings give such sessions: the recipe's time is meant for
+// sessions of models, and wins where it is longer. F-124
 func TestAgentTimeout(t *testing.T) {
-	w := agentRun(t, func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Gates[1].Timeout = 0 })
+	w := agentRun(t, func(r *pawl.Recipe, _ *pawl.Settings) {
+		if r.Kinds[0].Steps[1].Timeout != 5*time.Minute || r.Kinds[0].Gates[1].Timeout == 0 {
+			t.Fatal("the recipe's steps have no time of their own")
+		}
+		r.Kinds[0].Gates[1].Timeout = 2 * time.Hour
+	})
 	w.finish()
 	for _, b := range all[*pawl.SessionStarted](w) {
 		want := 45 * time.Minute
-		if b.Place.Step == "implement" {
-			want = 5 * time.Minute
+		if b.Place.Step == "requirements" {
+			want = 2 * time.Hour
 		}
 		if b.Timeout != want {
-			t.Errorf("%s has a timeout of %s", b.Place.Step, b.Timeout)
+			t.Errorf("%s has a timeout of %s, want %s", b.Place.Step, b.Timeout, want)
 		}
 	}
 	for _, f := range requests[*pawl.CallModel](w) {
-		if f.Place.Step == "requirements" && (f.Timeout > 45*time.Minute || f.Timeout < 44*time.Minute) {
+		if f.Timeout > 45*time.Minute || f.Timeout < 44*time.Minute {
 			t.Errorf("a turn of %s may take %s", f.Place.Step, f.Timeout)
+		}
+	}
+}
+
+// A tier that goes over from a model to an agent gives the agent its time, from the session's beginning. F-124
+func TestAgentInPlaceOfModelHasItsTime(t *testing.T) {
+	w := agentRun(t, func(_ *pawl.Recipe, set *pawl.Settings) {
+		for i := range set.Models {
+			agent := set.Models[i]
+			agent.Provider, set.Models[i].Agent = "agent", false
+			set.Fallbacks[i] = []pawl.ModelChoice{agent}
+		}
+	}, "implement iteration 1: error auth x1")
+	w.finish()
+	turns := 0
+	for _, f := range requests[*pawl.CallModel](w) {
+		if agentCall(f) != nil && f.Place.Step == "implement" {
+			if turns++; f.Timeout > 45*time.Minute || f.Timeout < 44*time.Minute {
+				t.Errorf("the agent's turn may take %s", f.Timeout)
+			}
+		}
+	}
+	if turns == 0 {
+		t.Error("no agent took over")
+	}
+}
+
+// An agent as slow as real ones is not cut off: sessions of twenty minutes and reviews of three, in every recipe.
+// F-124
+func TestSlowAgents(t *testing.T) {
+	w := agentRun(t, nil, "implement: submits takes 1200s", "requirements: submits takes 180s", "assess: submits takes 180s")
+	w.finish()
+	for _, b := range all[*pawl.SessionEnded](w) {
+		if b.Result != pawl.SessionDone {
+			t.Errorf("session %d ended %s: %s", b.Session, b.Result, b.Reason)
+		}
+	}
+	if w.state.Outcome != pawl.OutcomeUnverified || len(all[*pawl.Escalated](w)) > 0 {
+		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+	}
+}
+
+// An agent whose time is up is told so in its own session, and has one short turn to hand in what it has. A session that
+// ends without it is over: it has no second one with twice the time. F-124 D-59
+func TestAgentHandsInWhenItsTimeIsUp(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		session  string // that the agent tells of
+		rules    string
+		judge    bool // what was made is judged when the time is used up
+		turns    int
+		sessions int
+		result   pawl.SessionResult
+	}{
+		{name: "it hands in", session: "s1", turns: 2, sessions: 1, result: pawl.SessionDone},
+		{name: "it goes on", session: "s1", rules: "implement iteration 1: submits takes 3000s", turns: 2, sessions: 1, result: pawl.SessionTimeout},
+		{name: "it goes on, and its work is judged", session: "s1", rules: "implement iteration 1: submits takes 3000s", judge: true, turns: 2, sessions: 1, result: pawl.SessionTimeout},
+		{name: "its session is not known", turns: 1, sessions: 1, result: pawl.SessionTimeout},
+	} {
+		rules := []string{"iteration 1 assess: submits"}
+		if row.rules != "" {
+			rules = append(rules, row.rules)
+		}
+		w := agentRun(t, func(r *pawl.Recipe, _ *pawl.Settings) {
+			if row.judge {
+				r.Kinds[0].Steps[1].TimeCap = pawl.TurnCapJudge
+			}
+		}, rules...)
+		first := w.turnOf("implement")
+		if row.session != "" {
+			w.mustTake(Input{Turn: &pawl.AgentProgressed{Effect: first.ID, Session: row.session, Used: pawl.Usage{Input: 100}}})
+		}
+		w.now = w.now.Add(45 * time.Minute)
+		w.mustTake(Input{Answer: failed(first, pawl.FailTimeout, "it took too long")})
+		w.finish()
+		var turns []*pawl.Effect
+		for _, f := range requests[*pawl.CallModel](w) {
+			if f.Place.Step == "implement" && f.Place.Iteration == 1 {
+				turns = append(turns, f)
+			}
+		}
+		ended := 0
+		for _, b := range all[*pawl.SessionEnded](w) {
+			if b.Session == first.Session {
+				if b.Result != row.result {
+					t.Errorf("%s: the session ended %s: %s", row.name, b.Result, b.Reason)
+				}
+			}
+		}
+		for _, b := range all[*pawl.SessionStarted](w) {
+			if b.Place.Step == "implement" && b.Place.Iteration == 1 {
+				if ended++; b.Timeout > 45*time.Minute {
+					t.Errorf("%s: a session has %s", row.name, b.Timeout)
+				}
+			}
+		}
+		if len(turns) != row.turns || ended != row.sessions {
+			t.Fatalf("%s: %d turns in %d sessions", row.name, len(turns), ended)
+		}
+		if row.turns > 1 {
+			last := turns[1]
+			if a := agentCall(last); a.Session != "s1" || a.From != 1 || last.Timeout != 5*time.Minute {
+				t.Errorf("%s: the last turn is %+v, for %s", row.name, a, last.Timeout)
+			}
+			notes := all[*pawl.NoteAdded](w)
+			i := slices.IndexFunc(notes, func(b *pawl.NoteAdded) bool { return b.More == 5*time.Minute && b.Session == first.Session })
+			if i < 0 || !strings.HasPrefix(notes[i].Text, "Your time is up: hand in what you have") || last.Do.(*pawl.CallModel).Items != 2 {
+				t.Errorf("%s: the agent was told %+v", row.name, notes)
+			}
 		}
 	}
 }

@@ -484,7 +484,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	case *pawl.SessionStarted:
 		return l.startSession(s, b)
 	case *pawl.NoteAdded:
-		return l.note(b)
+		return s.note(l, b)
 	case *pawl.SessionEnded:
 		return s.applySessionEnded(l, b)
 	case *pawl.RoundsEnded:

@@ -120,12 +120,12 @@ func (s *State) sessionTargetExists(l *Loop, b *pawl.SessionStarted) bool {
 	return b.Index >= 0 && b.Index < n && (b.Purpose != pawl.ForReview || l.stage(b.Index).Review != nil && b.Vote <= max(l.stage(b.Index).Review.Votes, 1))
 }
 
-func (l *Loop) note(b *pawl.NoteAdded) error {
+func (s *State) note(l *Loop, b *pawl.NoteAdded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
 		return fmt.Errorf("session %d is not active", b.Session)
 	}
-	return x.Note(b)
+	return x.Note(b, s.Alive)
 }
 
 // applySessionEnded ends a session. If what it was for is gone, its result is ignored.
@@ -194,9 +194,9 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 }
 
 // needsTime records that a step of the iteration has run out of time, and reports whether it can have
-// more.
+// more. A coding agent had its turn to hand in what it has, and no other session.
 func (l *Loop) needsTime(x *session.Session, b *pawl.SessionEnded) bool {
-	if b.Result != pawl.SessionTimeout || x.Index >= l.flow.Main {
+	if b.Result != pawl.SessionTimeout || x.Index >= l.flow.Main || x.HandsIn() {
 		return false
 	}
 	st := l.flow.Steps[x.Index]

@@ -62,7 +62,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 		text, isError := d.harness(l, x, x.Use(n.Call))
 		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: n.Call + 1, Text: text, IsError: isError})
 	case session.Note:
-		b := &pawl.NoteAdded{Session: x.N, Blob: n.Blob, Text: n.Text, IsError: n.IsError}
+		b := &pawl.NoteAdded{Session: x.N, Blob: n.Blob, Text: n.Text, IsError: n.IsError, More: n.More}
 		if n.ToCall {
 			b.Call = n.Call + 1
 		}
@@ -94,10 +94,11 @@ func (d *draft) giveUpOn(x *session.Session, reason string) {
 }
 
 // startSession starts a session of the loop. Unless b says otherwise, it is the first
-// try and has the default cap on turns. A session of a coding agent always has a timeout.
+// try and has the default cap on turns. A recipe's time is meant for sessions of models: a coding agent, which
+// works on its own for long, has at least what sessions of agents may take.
 func (d *draft) startSession(l *Loop, b pawl.SessionStarted) {
-	if b.Timeout == 0 && d.s.Settings.Model(b.Place.Tier, d.s.inUse[b.Place.Tier-1].choice).Agent {
-		b.Timeout = d.s.Settings.Session.Filled().Time
+	if d.s.Settings.Model(b.Place.Tier, d.s.inUse[b.Place.Tier-1].choice).Agent {
+		b.Timeout = max(b.Timeout, d.s.Settings.Session.Filled().Time)
 	}
 	b.Session, b.Turns, b.Try = l.session+1, cmp.Or(b.Turns, session.DefaultTurns), max(b.Try, 1)
 	d.emit(l.Ref, &b)
@@ -163,7 +164,9 @@ func (d *draft) callAgent(l *Loop, x *session.Session, choice int) {
 	}
 	do := x.CallAgent(choice, l.worktree.Tree)
 	do.Reserved, do.ReservedTokens = want.Money, want.Tokens
-	d.requestEffect(l, d.effect(x, pawl.CrashCharge, limits.Time, do))
+	f := d.effect(x, pawl.CrashCharge, limits.Time, do)
+	f.Timeout = x.RemainingOf(limits.Time, d.s.alive(d.at))
+	d.requestEffect(l, f)
 }
 
 // shortOf decides what follows when a limit leaves no room for a model call: an

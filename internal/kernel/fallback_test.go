@@ -286,9 +286,8 @@ func TestFallbackLimits(t *testing.T) {
 		s.Session.Time = 10 * time.Minute
 	}, "implement: error quota x1", "implement turn 1: calls board=list takes 4m", "implement turn 2: calls board=list takes 4m", "implement turn 3: calls board=list takes 4m")
 	w.finish()
-	ended := all[*pawl.SessionEnded](w)
-	if i := slices.IndexFunc(ended, func(b *pawl.SessionEnded) bool { return b.Result == pawl.SessionTimeout }); i < 0 || ended[i].Reason != "timed out after 10m" {
-		t.Errorf("the sessions ended %+v", ended)
+	if reached := all[*pawl.LimitReached](w); len(reached) != 1 || reached[0].Limit != pawl.LimitTime || reached[0].Max != int64(10*time.Minute) {
+		t.Errorf("the limits %+v were reached", reached)
 	}
 }
 

@@ -381,7 +381,9 @@ func wantError(t *testing.T, err error, kind pawl.ModelErrorKind, says string, u
 }
 
 func TestFailures(t *testing.T) {
-	short := func(_ *acp.Agent, in *pawl.AgentTurn) { in.Limits.Silence = 500 * time.Millisecond }
+	short := func(_ *acp.Agent, in *pawl.AgentTurn) {
+		in.Limits.Silence, in.Limits.ToolTime = 500*time.Millisecond, 500*time.Millisecond
+	}
 	model := func(name string) func(*acp.Agent, *pawl.AgentTurn) {
 		return func(_ *acp.Agent, in *pawl.AgentTurn) { in.Model = name }
 	}
@@ -392,7 +394,7 @@ func TestFailures(t *testing.T) {
 		says   string
 		unsent bool
 	}{
-		{"hangs", short, pawl.ModelTimeout, "the agent sent nothing for 0.5s", false},
+		{"hangs", short, pawl.ModelTimeout, "the agent did not start: it sent nothing for 0.5s", false},
 		{"leaves", nil, pawl.ModelAuth, "no credentials are configured", true},
 		{"future", nil, pawl.ModelBadRequest, "version 2 of the Agent Client Protocol", true},
 		{"never", short, pawl.ModelTimeout, "the agent sent nothing for 0.5s", false},

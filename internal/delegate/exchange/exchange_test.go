@@ -50,6 +50,11 @@ func TestMain(m *testing.M) {
 			fmt.Println(`{"a":1}`)
 			<-time.After(time.Hour)
 		},
+		"slow": func() { // to start
+			<-time.After(900 * time.Millisecond)
+			fmt.Println(`{"a":1}`)
+			<-time.After(time.Hour)
+		},
 		"silent": func() {
 			fmt.Println(`{"a":1}`)
 			<-time.After(time.Hour)
@@ -205,6 +210,22 @@ func TestEnds(t *testing.T) {
 	t.Run("Silence", func(t *testing.T) {
 		_, _, err := run(t.Context(), t, "silent", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error { read(t, x); return errors.New("later") })
 		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 0.3s") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("Start", func(t *testing.T) { // it is no silence, and has a limit of its own. F-129
+		_, _, err := run(t.Context(), t, "slow", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error {
+			if _, ok := x.Line(); !ok {
+				t.Error("its start counts as silence")
+			}
+			x.Line()
+			return nil
+		})
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent sent nothing for 0.3s") {
+			t.Errorf("got %v", err)
+		}
+		_, _, err = run(t.Context(), t, "slow", pawl.AgentLimits{Silence: 100 * time.Millisecond, ToolTime: 200 * time.Millisecond}, func(x *exchange.Exchange) error { x.Line(); return nil })
+		if kind(err) != pawl.ModelTimeout || !strings.Contains(err.Error(), "the agent did not start: it sent nothing for 0.2s") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -22,6 +22,7 @@ type watch struct {
 	timer *time.Timer
 	open  map[string]bool // tool calls that have no result yet
 	limit time.Duration   // to which the timer is set
+	spoke bool            // the program has sent something: it has started
 }
 
 func newWatch(limits pawl.AgentLimits, cancel context.CancelCauseFunc) *watch {
@@ -33,10 +34,14 @@ func newWatch(limits pawl.AgentLimits, cancel context.CancelCauseFunc) *watch {
 	return w
 }
 
-// reset restarts the timer.
+// reset restarts the timer. A start is no silence: it may take minutes where a program is installed, or a machine is
+// busy.
 func (w *watch) reset() {
-	if w.limit = w.limits.Silence; len(w.open) > 0 {
+	switch w.limit = w.limits.Silence; {
+	case len(w.open) > 0:
 		w.limit = w.limits.ToolTime
+	case !w.spoke:
+		w.limit = max(w.limits.Silence, w.limits.ToolTime)
 	}
 	if w.limit <= 0 {
 		w.timer.Stop()
@@ -47,11 +52,14 @@ func (w *watch) reset() {
 
 func (w *watch) silent() {
 	w.mu.Lock()
-	limit, open := w.limit, len(w.open)
+	limit, open, spoke := w.limit, len(w.open), w.spoke
 	w.mu.Unlock()
 	what := "the agent sent nothing"
-	if open > 0 {
+	switch {
+	case open > 0:
 		what = "a tool call of the agent did not end"
+	case !spoke:
+		what = "the agent did not start: it sent nothing"
 	}
 	w.cancel(&pawl.ModelError{Kind: pawl.ModelTimeout, Message: fmt.Sprintf("%s for %s", what, pawl.Span(limit))})
 }
@@ -60,6 +68,7 @@ func (w *watch) silent() {
 func (w *watch) heard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.spoke = true
 	w.reset()
 }
 

@@ -10,14 +10,15 @@ import (
 // agent is what a session keeps of a coding agent that holds the conversation. Its zero value is
 // that of a session with a model.
 type agent struct {
-	cap   pawl.SessionCap
-	id    string // the agent's id of the session; empty = it has none that can be continued
-	from  int    // how many items of the transcript it has
-	used  pawl.Usage
-	spent pawl.Micros    // at list prices
-	stop  pawl.AgentStop // of its last turn; empty = there was none
-	lost  bool           // a driver died during a turn of the session, and no turn has ended since
-	now   progress       // of the turn that is being made
+	cap     pawl.SessionCap
+	id      string // the agent's id of the session; empty = it has none that can be continued
+	from    int    // how many items of the transcript it has
+	used    pawl.Usage
+	spent   pawl.Micros    // at list prices
+	stop    pawl.AgentStop // of its last turn; empty = there was none
+	lost    bool           // a driver died during a turn of the session, and no turn has ended since
+	handsIn bool           // the session's time was up, and it has one more turn to hand in what it has
+	now     progress       // of the turn that is being made
 }
 
 // progress is what a turn of a coding agent has used so far.

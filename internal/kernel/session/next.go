@@ -16,6 +16,7 @@ const (
 	textTrimmed     = "Accepted, and cut: it was still too long. What gave way is missing."
 	textInterrupted = "interrupted: Pawl was stopped while this ran, so it may or may not have had its effect. Check the state before you rely on it."
 	textCutCall     = "not run: your reply was cut at the output limit. Say less at once, or make the call again in smaller parts."
+	textTimeIsUp    = "Your time is up: hand in what you have now, as it is, and do nothing else."
 	textCutText     = "Your reply was cut at the output limit. Continue from where it stopped, in smaller parts."
 )
 
@@ -29,6 +30,10 @@ const (
 	maxNags    = 3   // replies that are answered with a request for the result that is owed
 	lastTurns  = 3   // the reminder says how many turns are left when it is this many
 )
+
+// handInTime is how much longer the session of a coding agent goes on when its time is up, for one more turn in which
+// the agent hands in what it has: to begin anew would throw away what it did.
+const handInTime = 5 * time.Minute
 
 // maxToolCall bounds a tool call of a session without a timeout.
 const maxToolCall = 15 * time.Minute
@@ -90,7 +95,8 @@ type Next struct {
 	Class   pawl.CrashClass    // of the tool
 	Timeout time.Duration      // the most that the tool call may take; see also [Session.Remaining]
 	For     time.Duration
-	Blob    pawl.Hash // comes before Text
+	More    time.Duration // with a note: how much longer the session goes on
+	Blob    pawl.Hash     // comes before Text
 	Text    string
 	IsError bool
 	Result  pawl.SessionResult
@@ -126,12 +132,16 @@ func (x *Session) Next(spec *Spec, alive time.Duration) Next {
 	return x.answeredAll(spec, alive)
 }
 
-// isOver reports whether the session's time is up, and returns its end.
+// isOver reports whether the session's time is up, and returns what follows: its end, or of a coding agent that can
+// continue, once, that it hands in what it has.
 func (x *Session) isOver(alive time.Duration) (Next, bool) {
 	if x.deadline == 0 || alive < x.deadline {
 		return Next{}, false
 	}
-	n := end(pawl.SessionTimeout, fmt.Sprintf("timed out after %s", pawl.Span(x.timeout)))
+	n := Next{Act: Note, Text: textTimeIsUp, More: handInTime}
+	if !x.CanContinue() || x.agent.handsIn {
+		n = end(pawl.SessionTimeout, fmt.Sprintf("timed out after %s", pawl.Span(x.timeout)))
+	}
 	n.Limit = &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitTime, Max: int64(x.timeout), Value: int64(alive - x.deadline + x.timeout)}
 	return n, true
 }
@@ -149,6 +159,14 @@ func (x *Session) Remaining(limit, alive time.Duration) time.Duration {
 }
 
 // end returns the end of a session.
+// RemainingOf returns how long a turn may take in a session that is given at least this much time with it: see
+// [Session.Limit].
+func (x *Session) RemainingOf(least, alive time.Duration) time.Duration {
+	with := *x
+	with.Limit(least, alive)
+	return with.Remaining(least, alive)
+}
+
 func end(r pawl.SessionResult, reason string) Next { return Next{Act: End, Result: r, Text: reason} }
 
 // speak returns a model call, or the end of the session if its time is up.

@@ -123,7 +123,7 @@ func (x *Session) Choice() int { return x.choice }
 // SwitchTo makes a session use another of its tier's models because its last call failed. What the
 // session has so far is then told as text, with what a coding agent did in turns that failed.
 func (x *Session) SwitchTo(choice int) {
-	x.choice, x.agent = choice, agent{cap: x.agent.cap}
+	x.choice, x.agent = choice, agent{cap: x.agent.cap, handsIn: x.agent.handsIn}
 	for _, turn := range x.cutOff {
 		x.items = append(x.items, pawl.Item{Kind: pawl.ItemCutOff, Blob: turn})
 		x.bytes += pawl.MaxCutOff
@@ -167,13 +167,26 @@ func (x *Session) Request(f *pawl.Effect) error {
 	return nil
 }
 
-// Limit gives a session that has no time limit one, which begins now. A tier may use a coding agent in
-// place of a model.
+// Limit gives a session at least this much time, from its beginning or, if it had no limit, from now. A tier may use a
+// coding agent in place of a model.
 func (x *Session) Limit(timeout, alive time.Duration) {
-	if x.timeout == 0 {
+	switch {
+	case x.timeout == 0:
 		x.timeout, x.deadline = timeout, alive+timeout
+	case x.timeout < timeout:
+		x.timeout, x.deadline = timeout, x.deadline+timeout-x.timeout
 	}
 }
+
+// handIn gives a session whose time is up more of it, in which its coding agent hands in what it has. It does so at
+// once, whatever the last turn ended with.
+func (x *Session) handIn(more, alive time.Duration) {
+	x.agent.handsIn, x.waited, x.dispatches = true, true, 0
+	x.timeout, x.deadline = x.timeout+more, alive+more
+}
+
+// HandsIn reports whether the session's time was up and its agent was told to hand in what it has.
+func (x *Session) HandsIn() bool { return x.agent.handsIn }
 
 // Closed records that one of the session's effects has ended.
 func (x *Session) Closed() { x.open-- }
@@ -257,8 +270,8 @@ func (x *Session) Rested(after time.Duration) {
 }
 
 // Note records what the harness says: the answer to a call that is not run, or a sentence to the
-// model. It fails if the call does not exist or is answered.
-func (x *Session) Note(b *pawl.NoteAdded) error {
+// model. Alive is how long drivers have had the run. It fails if the call does not exist or is answered.
+func (x *Session) Note(b *pawl.NoteAdded, alive time.Duration) error {
 	switch {
 	case b.Call < 0 || b.Call > len(x.calls):
 		return fmt.Errorf("session %d has no call %d", x.N, b.Call)
@@ -270,6 +283,9 @@ func (x *Session) Note(b *pawl.NoteAdded) error {
 		return fmt.Errorf("session %d has no text %s to be told", b.Session, b.Blob.Short())
 	default:
 		x.say(b)
+	}
+	if b.More > 0 {
+		x.handIn(b.More, alive)
 	}
 	return nil
 }
@@ -307,6 +323,7 @@ func (x *Session) say(b *pawl.NoteAdded) {
 		x.bytes += x.reminderBytes
 	}
 	switch {
+	case b.More > 0:
 	case !saidLast:
 		x.reminded = true
 	case x.stop != pawl.StopMaxOutput:

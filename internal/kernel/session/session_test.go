@@ -597,11 +597,11 @@ func TestWholeReminder(t *testing.T) {
 		t.Fatalf("got %+v, want %+v", n, want)
 	}
 	for _, blob := range []pawl.Hash{{5}, {9}} {
-		if err := k.x.Note(&pawl.NoteAdded{Blob: blob}); err == nil {
+		if err := k.x.Note(&pawl.NoteAdded{Blob: blob}, k.alive); err == nil {
 			t.Errorf("a note has the text %s, which is not the reminder", blob.Short())
 		}
 	}
-	if err := k.x.Note(&pawl.NoteAdded{Blob: n.Blob, Text: n.Text}); err != nil {
+	if err := k.x.Note(&pawl.NoteAdded{Blob: n.Blob, Text: n.Text}, k.alive); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := k.x.Bytes()-before, int64(7000+len(n.Text)); got != want {
@@ -619,7 +619,7 @@ func TestRefuses(t *testing.T) {
 		return func(k *talk) error { return k.x.Request(&pawl.Effect{ID: 9, Do: do}) }
 	}
 	note := func(call int) func(*talk) error {
-		return func(k *talk) error { return k.x.Note(&pawl.NoteAdded{Call: call, Text: "x"}) }
+		return func(k *talk) error { return k.x.Note(&pawl.NoteAdded{Call: call, Text: "x"}, k.alive) }
 	}
 	begun := func(*talk) {}
 	ready := func(k *talk) { k.x.Prompt(&pawl.PromptAssembled{}) }

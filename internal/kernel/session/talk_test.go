@@ -130,13 +130,13 @@ func (k *talk) act(n Next) error {
 	case Wait:
 		f.Do = &pawl.Wait{For: n.For}
 	case Harness:
-		return k.x.Note(&pawl.NoteAdded{Call: n.Call + 1, Text: "known"})
+		return k.x.Note(&pawl.NoteAdded{Call: n.Call + 1, Text: "known"}, k.alive)
 	case Note:
 		b := &pawl.NoteAdded{Blob: n.Blob, Text: n.Text, IsError: n.IsError}
 		if n.ToCall {
 			b.Call = n.Call + 1
 		}
-		return k.x.Note(b)
+		return k.x.Note(b, k.alive)
 	default:
 		return nil
 	}
