@@ -377,21 +377,28 @@ func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
 	return "; " + pawl.GateLimitHint(spec)
 }
 
-// gateTimeout returns a gate's own timeout, or that of the first stage it runs in. If neither has
-// one, the timeout depends on how long the gate took on the base.
+// gateTimeout returns a gate's own timeout, or that of the first stage it runs in. If neither has one, the timeout
+// depends on how long the gate took on the base. The first judgement finds no cache that helps it, so that it has long
+// whatever the stage gives, and a gate that took longer there than its stage gives has several times as much after it:
+// with less it could never pass.
 func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Duration {
 	if spec.Timeout > 0 {
 		return spec.Timeout
 	}
-	for i := range l.stages() {
-		if st := l.stage(i); st.Timeout > 0 && (selects(st, spec.Kind) || spec.Kind == pawl.GateHeldOut && i == l.Kind.HeldOutStage()) {
-			return st.Timeout
+	given := time.Duration(0)
+	for i := 0; i < l.stages() && given == 0; i++ {
+		if st := l.stage(i); selects(st, spec.Kind) || spec.Kind == pawl.GateHeldOut && i == l.Kind.HeldOutStage() {
+			given = st.Timeout
 		}
 	}
-	if onBase {
-		return baseGateTimeout
+	switch took := l.base[gate].took; {
+	case onBase:
+		return max(given, baseGateTimeout)
+	case given > 0 && took <= given:
+		return given
+	default:
+		return max(given, defaultGateTimeout, slowGate*took)
 	}
-	return max(defaultGateTimeout, slowGate*l.base[gate].took)
 }
 
 // verdicts returns the verdicts on the present candidate, in the order they came.
