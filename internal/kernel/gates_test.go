@@ -88,7 +88,7 @@ func TestCutShortOnTheBase(t *testing.T) {
 
 // The limit of a stage is for the gates that run in it. On the base, where nothing is in a cache yet, they have long, and
 // where they took longer there than the stage gives, they have several times as much afterwards. What a gate's settings say
-// comes first. F-114
+// comes first.
 func TestGateTimeoutOfItsStage(t *testing.T) {
 	l := newLoop(1, &pawl.LoopKind{Gates: []pawl.Stage{
 		{Name: "quick", Commands: []string{"lint"}, Timeout: time.Minute}, {Name: "slow", Commands: []string{"tests"}, Timeout: 2 * time.Minute},

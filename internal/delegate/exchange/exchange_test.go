@@ -213,7 +213,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("Start", func(t *testing.T) { // it is no silence, and has a limit of its own. F-129
+	t.Run("Start", func(t *testing.T) { // it is no silence, and has a limit of its own
 		_, _, err := run(t.Context(), t, "slow", pawl.AgentLimits{Silence: 300 * time.Millisecond, ToolTime: time.Hour}, func(x *exchange.Exchange) error {
 			if _, ok := x.Line(); !ok {
 				t.Error("its start counts as silence")
