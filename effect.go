@@ -242,6 +242,7 @@ var failureWords = map[FailureCode]string{
 	FailSetting: "a setting does not work", FailDefect: "pawl has a defect", FailSpace: "a disk is full",
 	FailureCode(ModelRateLimit): "the provider limits the rate", FailureCode(ModelOverloaded): "the provider cannot answer",
 	FailureCode(ModelNetwork): "the connection failed", FailureCode(ModelNoServer): "no server answers",
+	FailureCode(ModelNoStart): "the coding agent does not start",
 	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused",
 	FailureCode(ModelBadRequest): "the provider refuses the request", FailureCode(ModelContextLong): "the prompt is too long for the model",
 	FailureCode(ModelRefused): "the model refuses to answer", FailureCode(ModelQuota): "the account's credit or quota is used up",

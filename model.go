@@ -220,6 +220,7 @@ const (
 	ModelRefused     ModelErrorKind = "refused"          // the model or a filter refused: do not try again
 	ModelQuota       ModelErrorKind = "quota"            // credit or plan exhausted: try again after Wait, if there is one
 	ModelUnknown     ModelErrorKind = "unknown_model"    // there is no such model, or the account may not use it: do not try again
+	ModelNoStart     ModelErrorKind = "no_start"         // the program of a coding agent is missing, or ends before it says anything: do not try again
 	ModelNoSession   ModelErrorKind = "no_session"       // a coding agent does not have the session to continue: begin another
 )
 
@@ -228,6 +229,15 @@ const (
 func (k ModelErrorKind) Retryable() bool {
 	switch k {
 	case ModelRateLimit, ModelOverloaded, ModelNetwork, ModelTimeout:
+		return true
+	}
+	return false
+}
+
+// IsFree reports whether a call that failed so has cost nothing, unless it is known what it used.
+func (k ModelErrorKind) IsFree() bool {
+	switch k {
+	case ModelRateLimit, ModelOverloaded, ModelNoServer, ModelNoStart, ModelAuth, ModelBadRequest, ModelContextLong, ModelQuota, ModelUnknown, ModelNoSession:
 		return true
 	}
 	return false

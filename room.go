@@ -126,6 +126,9 @@ type DelegateRoom interface {
 	// Gateway returns the URL by which commands reach the gateway, such as "http://127.0.0.1:3128";
 	// it is empty if the room has none.
 	Gateway() string
+	// Traffic returns what went out of the room since it was opened, which may have been for an earlier turn.
+	// All reports that nothing reaches a model's provider in another way; otherwise nobody knows what does.
+	Traffic() (out []Contact, all bool)
 	// Listen makes a Unix socket that commands can connect to. It replaces an earlier one of the same
 	// name. Relay is a command, to be run in the room, that passes its standard input and output to
 	// the socket and ends with the connection.

@@ -200,7 +200,7 @@ func probeFix(d *config.Delegate, purse config.Purse, kind pawl.ModelErrorKind) 
 		return "wait, or use another agent or account"
 	case pawl.ModelUnknown:
 		return fmt.Sprintf("name a model that it has: pawl delegates %s/MODEL --probe", d.Name)
-	case pawl.ModelNetwork, pawl.ModelNoServer, pawl.ModelOverloaded:
+	case pawl.ModelNetwork, pawl.ModelNoServer, pawl.ModelNoStart, pawl.ModelOverloaded:
 		if purse.Kind == config.PurseKey {
 			return "check that " + purse.Address + " can be reached"
 		}

@@ -326,6 +326,14 @@ func (d *delegateRoom) Home() (string, error) { return d.home, nil }
 // Gateway implements [pawl.DelegateRoom].
 func (d *delegateRoom) Gateway() string { return d.gateway }
 
+// Traffic implements [pawl.DelegateRoom].
+func (d *delegateRoom) Traffic() (out []pawl.Contact, all bool) {
+	if d.proxy != nil {
+		out = d.proxy.Traffic()
+	}
+	return out, d.rooms.Confined() || d.gateway != ""
+}
+
 // Close implements [pawl.Room]. It ends the commands and the sockets of this use. The room stays
 // open for the next use until another one needs the worktree, or until Leave.
 func (d *delegateRoom) Close() error {

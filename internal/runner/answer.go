@@ -125,7 +125,9 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	model, isModel := errors.AsType[*pawl.ModelError](err)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		f.Code = pawl.FailTimeout
+		if f.Code = pawl.FailTimeout; isModel {
+			f.Used, f.Estimated = usageOf(model.Used), model.Estimated
+		}
 	case isModel && model.Kind != "":
 		f.Code, f.Wait, f.Unsent = pawl.FailureCode(model.Kind), max(model.Wait, 0), model.Unsent
 		f.Free, f.Used, f.Estimated = model.Free, usageOf(model.Used), model.Estimated
@@ -148,6 +150,12 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	if own, ok := errors.AsType[*ownError](err); ok {
 		f.Unsent, f.Used = own.unsent, usageOf(own.used)
 	}
+	if b, ok := errors.AsType[*billed](err); ok {
+		f.Free = f.Free || b.sent == 0
+		if !f.Free && !f.Unsent && f.Used == (pawl.Usage{}) && !pawl.ModelErrorKind(f.Code).IsFree() {
+			f.Used, f.Estimated = b.atMost(), true
+		}
+	}
 	f.Message = brief.Cut(a.clean(text), maxFailure)
 	return f
 }
@@ -163,6 +171,21 @@ func ofSetting(err error) error {
 		return nil
 	}
 	return settingError{err}
+}
+
+// billed is why a turn of a coding agent failed, with the bytes that went out of its room and came back in the
+// meantime: what its agent does not tell of cannot be more.
+type billed struct {
+	error
+	sent, received int64
+}
+
+func (b *billed) Unwrap() error { return b.error }
+
+// atMost returns the usage that the bytes can have been: a token has at least three on average.
+func (b *billed) atMost() pawl.Usage {
+	const bytes = 3
+	return pawl.Usage{Input: b.sent / bytes, Output: b.received / bytes}
 }
 
 // ownError is why a model call failed without its provider: before it was sent, or after the

@@ -66,12 +66,18 @@ func (r *Runner) turn(ctx context.Context, job driver.Job, do *pawl.CallModel, c
 
 // work makes the turn in an open room, and closes the room.
 func (t *turn) work(ctx context.Context, delegate Delegate, room pawl.DelegateRoom) (pawl.Answer, error) {
+	before, _ := room.Traffic()
 	reply, spoke := t.speak(ctx, delegate, room)
 	if delegate.Done != nil {
 		var said string
 		if said, spoke = delegate.Done(context.WithoutCancel(ctx), room, spoke); said != "" {
 			t.note(said)
 		}
+	}
+	if after, all := room.Traffic(); spoke != nil && all {
+		sent, received := passed(after)
+		sentBefore, receivedBefore := passed(before)
+		spoke = &billed{spoke, sent - sentBefore, received - receivedBefore}
 	}
 	if err := room.Close(); err != nil && spoke == nil {
 		spoke = &ownError{error: err, used: reply.Usage}
@@ -87,6 +93,16 @@ func (t *turn) work(ctx context.Context, delegate Delegate, room pawl.DelegateRo
 		return nil, &ownError{error: err, used: reply.Usage}
 	}
 	return out, nil
+}
+
+// passed returns the bytes that got out of a room and that came back.
+func passed(traffic []pawl.Contact) (sent, received int64) {
+	for _, c := range traffic {
+		if c.Refused == "" {
+			sent, received = sent+c.Sent, received+c.Received
+		}
+	}
+	return sent, received
 }
 
 // delegateRoom opens the room of a turn.

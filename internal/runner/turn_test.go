@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -345,5 +347,72 @@ func TestTurnHears(t *testing.T) {
 	}
 	if log := w.MustBlob(t, got.Agent.Transcript); !strings.Contains(log, `{"kind":"note","text":"a person says: mind the cache"}`) {
 		t.Errorf("the transcript is %s", log)
+	}
+}
+
+// countedRooms are rooms of which it is given what goes out of them.
+type countedRooms struct {
+	pawl.Rooms
+	traffic *[]pawl.Contact
+	all     bool
+}
+
+func (r countedRooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.DelegateRoom, error) {
+	x, err := r.Rooms.Delegate(ctx, spec)
+	return countedRoom{x, r}, err
+}
+
+type countedRoom struct {
+	pawl.DelegateRoom
+	of countedRooms
+}
+
+func (r countedRoom) Traffic() ([]pawl.Contact, bool) { return slices.Clone(*r.of.traffic), r.of.all }
+
+// A turn that failed is charged what its agent tells that it used, else at most what went out of its room and came back:
+// nothing if nothing did, whatever it failed with. F-127
+func TestFailedTurnsCostWhatPassed(t *testing.T) {
+	earlier := pawl.Contact{Host: "models", Requests: 1, Sent: 3000, Received: 300}
+	for name, row := range map[string]struct {
+		err     error
+		passed  []pawl.Contact
+		unknown bool // whether the room has another way out
+		late    bool // its time is up
+		free    bool
+		used    pawl.Usage
+	}{
+		"no call":           {err: &pawl.ModelError{Kind: pawl.ModelTimeout}, free: true},
+		"no call, and late": {late: true, free: true},
+		"a refused one":     {err: &pawl.ModelError{Kind: pawl.ModelTimeout}, passed: []pawl.Contact{{Host: "elsewhere", Sent: 9, Refused: "no rule"}}, free: true},
+		"some":              {err: &pawl.ModelError{Kind: pawl.ModelNetwork}, passed: []pawl.Contact{{Host: "models", Sent: 600, Received: 90}}, used: pawl.Usage{Input: 200, Output: 30}},
+		"some, and late":    {late: true, passed: []pawl.Contact{{Host: "models", Sent: 600, Received: 90}}, used: pawl.Usage{Input: 200, Output: 30}},
+		"told":              {err: &pawl.ModelError{Kind: pawl.ModelNetwork, Used: pawl.Usage{Input: 5}}, passed: []pawl.Contact{{Host: "models", Sent: 600}}, used: pawl.Usage{Input: 5}},
+		"refused by it":     {err: &pawl.ModelError{Kind: pawl.ModelRateLimit}, passed: []pawl.Contact{{Host: "models", Sent: 600}}},
+		"nobody knows":      {err: &pawl.ModelError{Kind: pawl.ModelNetwork}, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := MustWorld(t, nil)
+			before := w.MustOpen(t)
+			traffic := []pawl.Contact{earlier}
+			w.r.Rooms = countedRooms{w.r.Rooms, &traffic, !row.unknown}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if row.late {
+				ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+			}
+			w.delegates(t, func(ctx context.Context, _ agentTurn) (pawl.AgentReply, error) {
+				traffic = append(traffic, row.passed...)
+				if row.late {
+					<-ctx.Done()
+					return pawl.AgentReply{}, ctx.Err()
+				}
+				return pawl.AgentReply{}, row.err
+			})
+			f, ok := w.runIn(ctx, t, w.turns(t, "", 0, before)).(*pawl.EffectFailed)
+			if !ok || f.Failure.Free != row.free || f.Failure.Used != row.used || row.late != (f.Failure.Code == pawl.FailTimeout) {
+				t.Errorf("got %+v", f)
+			}
+		})
 	}
 }

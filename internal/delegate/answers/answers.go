@@ -57,7 +57,7 @@ func (w *Watch) Answered(a pawl.GatewayAnswer) {
 func (w *Watch) failure(err error, used pawl.Usage) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if e, ok := errors.AsType[*pawl.ModelError](err); w.last == nil || ok && (e.Kind == pawl.ModelNoSession || e.Kind == pawl.ModelNoServer) {
+	if e, ok := errors.AsType[*pawl.ModelError](err); w.last == nil || ok && (e.Kind == pawl.ModelNoSession || e.Kind == pawl.ModelNoStart) {
 		return err
 	}
 	typed := *w.last

@@ -62,7 +62,7 @@ func TestTurn(t *testing.T) {
 		"FiveTimes":  {[]pawl.GatewayAnswer{slow, slow, slow, slow, slow}, vague, pawl.ModelError{Kind: pawl.ModelRateLimit, Wait: 2 * time.Second}},
 		"NotInARow":  {[]pawl.GatewayAnswer{slow, slow, slow, slow, slow, fine, slow}, vague, pawl.ModelError{Kind: pawl.ModelRateLimit, Wait: 2 * time.Second}},
 		"ShortWait":  {[]pawl.GatewayAnswer{answer(429, "", "Retry-After", "60")}, vague, pawl.ModelError{Kind: pawl.ModelRateLimit, Wait: time.Minute}},
-		"NoProgram":  {[]pawl.GatewayAnswer{slow}, &pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true}, pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true}},
+		"NoProgram":  {[]pawl.GatewayAnswer{slow}, &pawl.ModelError{Kind: pawl.ModelNoStart, Unsent: true}, pawl.ModelError{Kind: pawl.ModelNoStart, Unsent: true}},
 		"Unknown":    {[]pawl.GatewayAnswer{answer(404, `{"error":{"type":"not_found_error","message":"model: nope"}}`)}, vague, pawl.ModelError{Kind: pawl.ModelUnknown}},
 		"Context":    {[]pawl.GatewayAnswer{answer(400, `{"error":{"code":"context_length_exceeded","message":"no"}}`)}, vague, pawl.ModelError{Kind: pawl.ModelContextLong}},
 		"Recovered":  {[]pawl.GatewayAnswer{slow, fine}, vague, pawl.ModelError{Kind: pawl.ModelOverloaded}},

@@ -185,7 +185,7 @@ func TestFailures(t *testing.T) {
 		{"stumbles", pawl.ModelOverloaded, 0, "exit status 127", false},
 		{"cut", pawl.ModelOverloaded, 0, "Reconnecting", false},
 		{"forgot", pawl.ModelNoSession, 0, "no rollout found", true},
-		{"broken", pawl.ModelNetwork, 0, "unexpected argument", false},
+		{"broken", pawl.ModelNoStart, 0, "unexpected argument", false},
 	} {
 		t.Run(row.agent, func(t *testing.T) {
 			_, _, err := turn(t, row.agent, nil)

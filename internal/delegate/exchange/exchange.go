@@ -40,13 +40,20 @@ type Ended struct {
 	Capped bool
 	Code   int    // the exit code; -1 if a signal ended the program
 	Errors string // the end of its standard error
+	// Silent reports that the program ended by itself and has not printed a line.
+	Silent bool
 }
 
 // signsOfLogin are phrases, in lower case, that agents print if they have no valid credentials.
 var signsOfLogin = []string{"log in", "login", "logged in", "sign in", "api key", "api_key", "credential", "authenticat", "unauthorized"}
 
-// Failure returns the error for a program that ended before its turn was over.
+// Failure returns the error for a program that ended before its turn was over. One that ended before it said
+// anything, as it does when it does not know one of its options, would do so again.
 func (e Ended) Failure(program string) *pawl.ModelError {
+	starts := !e.Silent || e.Code < 0
+	if e.Errors == "" && !starts {
+		return e.noStart(program, fmt.Sprintf("it ended with exit code %d and no word", e.Code))
+	}
 	if e.Errors == "" {
 		return &pawl.ModelError{Kind: pawl.ModelNetwork, Message: fmt.Sprintf("%s ended too early, with exit code %d", program, e.Code)}
 	}
@@ -56,10 +63,18 @@ func (e Ended) Failure(program string) *pawl.ModelError {
 	case told.Kind != pawl.ModelOverloaded: // the kind of unknown problems
 	case slices.ContainsFunc(signsOfLogin, func(sign string) bool { return strings.Contains(text, sign) }):
 		told.Kind, told.Unsent = pawl.ModelAuth, true
+	case !starts:
+		return e.noStart(program, told.Message)
 	default:
 		told.Kind = pawl.ModelNetwork
 	}
 	return told
+}
+
+// noStart returns the error for a program that does not start.
+func (e Ended) noStart(program, why string) *pawl.ModelError {
+	return &pawl.ModelError{Kind: pawl.ModelNoStart, Message: program + ": " + why,
+		Fix: "start " + program + " by hand, and look at its command and args in your settings (delegates)"}
 }
 
 // WithUsage adds to a [pawl.ModelError] what the failed turn has used. Estimated says that it may have
@@ -148,7 +163,7 @@ func (x *Exchange) finish() {
 
 // outcome returns the result of Run.
 func (x *Exchange) outcome(outer context.Context, e end, spoke error, program string) (Ended, error) {
-	out := Ended{Code: e.result.ExitCode, Errors: string(bytes.TrimSpace(e.result.Output))}
+	out := Ended{Code: e.result.ExitCode, Errors: string(bytes.TrimSpace(e.result.Output)), Silent: !e.ended && x.watch.isSilent()}
 	cause := context.Cause(x.ctx)
 	limit, isLimit := errors.AsType[*pawl.ModelError](cause)
 	switch {
@@ -160,7 +175,7 @@ func (x *Exchange) outcome(outer context.Context, e end, spoke error, program st
 	case isLimit:
 		return out, limit
 	case e.result.Missing && spoke != nil:
-		return out, &pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true, Message: fmt.Sprintf("there is no program %s in the room", program)}
+		return out, &pawl.ModelError{Kind: pawl.ModelNoStart, Unsent: true, Message: fmt.Sprintf("there is no program %s in the room", program)}
 	case spoke != nil:
 		return out, spoke
 	case e.err != nil && !e.ended:

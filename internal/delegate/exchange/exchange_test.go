@@ -55,6 +55,17 @@ func TestMain(m *testing.M) {
 			fmt.Println(`{"a":1}`)
 			<-time.After(time.Hour)
 		},
+		"refuses": func() {
+			fmt.Fprintln(os.Stderr, "error: unknown option '--fast'")
+			os.Exit(2)
+		},
+		"mute":   func() { os.Exit(3) },
+		"locked": func() { fmt.Fprintln(os.Stderr, "Please log in first."); os.Exit(1) },
+		"leaves": func() {
+			fmt.Println(`{"a":1}`)
+			fmt.Fprintln(os.Stderr, "something is wrong")
+			os.Exit(2)
+		},
 		"silent": func() {
 			fmt.Println(`{"a":1}`)
 			<-time.After(time.Hour)
@@ -259,7 +270,7 @@ func TestEnds(t *testing.T) {
 			}
 			return nil
 		})
-		if kind(err) != pawl.ModelNoServer || !strings.Contains(err.Error(), "no-such-agent") {
+		if kind(err) != pawl.ModelNoStart || !strings.Contains(err.Error(), "no-such-agent") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -322,5 +333,26 @@ func TestCap(t *testing.T) {
 				t.Errorf("got %+v, %v", ended, err)
 			}
 		})
+	}
+}
+
+// A program that ends before it says anything does not start, and would not at another try. F-127
+func TestProgramsThatDoNotStart(t *testing.T) {
+	for agent, want := range map[string]struct {
+		kind pawl.ModelErrorKind
+		says string
+	}{
+		"refuses": {pawl.ModelNoStart, "error: unknown option '--fast'"},
+		"mute":    {pawl.ModelNoStart, "it ended with exit code 3 and no word"},
+		"locked":  {pawl.ModelAuth, "Please log in first."},
+		"leaves":  {pawl.ModelNetwork, "something is wrong"},
+	} {
+		ended, _, err := run(t.Context(), t, agent, pawl.AgentLimits{}, func(x *exchange.Exchange) error { read(t, x); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ended.Failure("the agent"); got.Kind != want.kind || !strings.Contains(got.Message, want.says) || got.Kind.Retryable() == (want.kind == pawl.ModelNoStart) && got.Kind != pawl.ModelAuth {
+			t.Errorf("%s: %+v", agent, got)
+		}
 	}
 }

@@ -72,6 +72,13 @@ func (w *watch) heard() {
 	w.reset()
 }
 
+// isSilent reports whether the program has not sent anything.
+func (w *watch) isSilent() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.spoke
+}
+
 // saw is called for each update.
 func (w *watch) saw(u *pawl.AgentUpdate) {
 	w.mu.Lock()

@@ -118,7 +118,12 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 	case answer != nil && !isFailure:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
 		late := failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", pawl.Span(f.Timeout)))
-		if !isFailure || failure.Transcript.IsZero() {
+		if !isFailure {
+			return late, nil
+		}
+		why := &failure.Failure // what it cost is known
+		late.Failure.Unsent, late.Failure.Free, late.Failure.Used, late.Failure.Estimated = why.Unsent, why.Free, why.Used, why.Estimated
+		if failure.Transcript.IsZero() {
 			return late, nil
 		}
 		late.Transcript = failure.Transcript

@@ -71,8 +71,7 @@ func OfFailure(f *pawl.Effect, price pawl.Price, why *pawl.Failure) Purse {
 	case why.Used != (pawl.Usage{}):
 		return Purse{price.Cost(why.Used), why.Used.Total()}
 	}
-	switch pawl.ModelErrorKind(why.Code) {
-	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNoServer, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota, pawl.ModelUnknown, pawl.ModelNoSession:
+	if pawl.ModelErrorKind(why.Code).IsFree() {
 		return Purse{}
 	}
 	return Of(f)

@@ -215,7 +215,7 @@ func (x *Session) fallsBack(spec *Spec) bool {
 		return false
 	}
 	switch code := pawl.ModelErrorKind(why.Code); {
-	case code == pawl.ModelUnknown, code == pawl.ModelContextLong, code == pawl.ModelAuth, code == pawl.ModelNoServer:
+	case code == pawl.ModelUnknown, code == pawl.ModelContextLong, code == pawl.ModelAuth, code == pawl.ModelNoServer, code == pawl.ModelNoStart:
 		return true
 	case code == pawl.ModelQuota:
 		return why.Wait == 0 || why.Wait > spec.Patience
