@@ -75,6 +75,11 @@ type DelegateSpec struct {
 	// are there when it is opened. A room that shows everything where it is cannot hide them, and is
 	// not opened then.
 	Hide []string
+	// Hides, if not nil, reports whether the room does not show a file of the work tree, given its path with
+	// slashes, or a folder with all that is in it. Unlike what Hide names, it shows these where it cannot hide them.
+	Hides func(path string, isFolder bool) bool
+	// Shows, if not nil, reports whether it shows a file all the same, or a folder because of something in it.
+	Shows func(path string) bool
 	// Programs are the folders of the host that the agent's program needs besides those that every
 	// room has. They are read-only.
 	Programs []string

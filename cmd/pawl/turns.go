@@ -26,6 +26,7 @@ import (
 	"pawl/internal/delegate/login"
 	"pawl/internal/delegate/toolserver"
 	"pawl/internal/driver"
+	"pawl/internal/evidence/class"
 	"pawl/internal/runner"
 )
 
@@ -63,7 +64,7 @@ func (m *models) paid(of runOf, workspace string, app *cli.App, d *config.Delega
 	program, token := resolved(app.Program(d.Command[0])), roomToken(of, purse.Account)
 	setup := d.SetupFor(purse.Kind, config.Filling{Gateway: "{gateway}", Token: token, Model: model, Home: "{home}"})
 	out := runner.Delegate{Model: setup.Model, Room: pawl.DelegateSpec{
-		Agent: strings.TrimSuffix(d.Name+"."+purse.Account.Key, "."), Hide: d.Hide, Programs: programFolders(program), Environ: setup.Environ,
+		Agent: strings.TrimSuffix(d.Name+"."+purse.Account.Key, "."), Hide: d.Hide, Hides: class.ConfiguresAgents, Programs: programFolders(program), Environ: setup.Environ,
 	}}
 	for _, f := range setup.Files {
 		out.Room.Home = append(out.Room.Home, pawl.RoomFile{Path: f.Path, Data: []byte(f.Text)})

@@ -215,7 +215,7 @@ func (p *picking) named() {
 			p.add(t, pawl.GoalAsked)
 		case p.Root && slices.Contains(p.Picked, t.String()):
 			p.add(t, pawl.GoalPicked)
-		case t.Name != "" && slices.ContainsFunc(p.filesOf(t), func(f string) bool { return mentionsFile(p.Asked, f) }):
+		case t.Name != "" && slices.ContainsFunc(p.filesOf(t), func(f string) bool { return Names(p.Asked, f) }):
 			p.add(t, pawl.GoalFile)
 		}
 	}
@@ -264,15 +264,15 @@ func (p *picking) asks(t pawl.GoalTest) bool {
 func (p *picking) namesUnbuilt(gate string) bool {
 	base := p.Base[gate]
 	for _, f := range p.Survey.c.Paths() {
-		if p.Survey.holdsTests(f) && mentionsFile(p.Asked, f) && mentionsFile(base.Output+"\n"+base.Reason+"\n"+base.Error, f) {
+		if p.Survey.holdsTests(f) && Names(p.Asked, f) && Names(base.Output+"\n"+base.Reason+"\n"+base.Error, f) {
 			return true
 		}
 	}
 	return false
 }
 
-// mentionsFile reports whether a text names a file, by its path or by its name.
-func mentionsFile(text, file string) bool {
+// Names reports whether a text names a file, by its path or by its name.
+func Names(text, file string) bool {
 	return mentions(text, file) || len(path.Base(file)) > minMention && mentions(text, path.Base(file))
 }
 

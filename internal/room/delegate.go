@@ -21,6 +21,9 @@ func (r *Rooms) Delegate(ctx context.Context, spec pawl.DelegateSpec) (pawl.Dele
 	if err == nil {
 		err = checkDelegate(&spec)
 	}
+	if err == nil {
+		err = r.findHidden(&spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +68,107 @@ func homeIn(environ []string) string {
 		}
 	}
 	return ""
+}
+
+// findHidden adds to what a room hides by name what it hides of the work tree as it is now. Of a link, what it points to
+// is hidden, because a link cannot be.
+func (r *Rooms) findHidden(spec *pawl.DelegateSpec) error {
+	if spec.Hides == nil || !r.o.Enforcer.Mounts() {
+		return nil
+	}
+	reach, err := r.reach(spec.Tree)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(reach)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	found := slices.Clone(spec.Hide)
+	shows := func(name string) bool { return spec.Shows != nil && spec.Shows(name) }
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name != ".": // a command may be removing it
+			return nil
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case e.Name() == ".git", e.IsDir() && e.Name() == "node_modules": // agents take nothing from there
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		link := e.Type()&fs.ModeSymlink != 0
+		if shows(name) || !spec.Hides(name, e.IsDir()) && !(link && spec.Hides(name, true)) {
+			return nil
+		}
+		if link {
+			if name, err = target(root, name); name == "" || err != nil || shows(name) {
+				return err
+			}
+		}
+		found = append(found, name)
+		if e.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	slices.Sort(found)
+	spec.Hide = topmost(slices.Compact(found))
+	return err
+}
+
+// topmost returns those of sorted paths that are not below another one.
+func topmost(paths []string) (out []string) {
+	for _, name := range paths {
+		below := slices.ContainsFunc(out, func(above string) bool { return strings.HasPrefix(name, above+"/") })
+		if !below {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// reach returns the path by which this process reaches a worktree.
+func (r *Rooms) reach(tree string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j := r.joinedAt(tree); j != nil {
+		return j.reach(tree)
+	}
+	return tree, nil
+}
+
+// maxLinks bounds the links that lead to what is hidden.
+const maxLinks = 40
+
+// target returns the file or folder of a work tree that a link leads to; "" = it leads nowhere, or out of it, where a
+// room shows nothing of the user's. It is an error if it leads to a folder that the link is in.
+func target(root *os.Root, name string) (string, error) {
+	from := name
+	for range maxLinks {
+		to, err := root.Readlink(name)
+		if err != nil { // it is no link
+			info, err := root.Lstat(name)
+			if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+				return "", nil
+			}
+			if name == "." || strings.HasPrefix(from, name+"/") {
+				return "", pawl.Errorf(pawl.CodeState, "%s of the repository is a link to a folder that it is in, and so cannot be hidden from coding agents: make it a file or a folder", from)
+			}
+			return name, nil
+		}
+		if path.IsAbs(to) {
+			return "", nil
+		}
+		if name = path.Join(path.Dir(name), to); name == ".." || strings.HasPrefix(name, "../") {
+			return "", nil
+		}
+	}
+	return "", nil
 }
 
 // hidden returns what takes the place of the files and folders that an agent must not see, as far as

@@ -13,6 +13,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/evidence"
 )
 
 // Delegate is a coding agent that the user has installed, as a run uses it.
@@ -30,6 +31,10 @@ type Delegate struct {
 
 // ToolCall answers a call of one of our tools during an agent's turn.
 type ToolCall func(ctx context.Context, tool string, args json.RawMessage) (text string, isError bool)
+
+// hiddenNote tells an agent why some files are not as git has them.
+const hiddenNote = "Files that coding agents take instructions and settings from, such as AGENTS.md and .claude, are empty in your checkout and cannot be changed, " +
+	"unless the request is about them. Leave them as they are: what the project's instructions say is in your prompt."
 
 // agentsOwn are the tools that a coding agent has itself, in a form of its own.
 var agentsOwn = []string{"read", "write", "edit", "list", "glob", "grep", "run"}
@@ -114,7 +119,24 @@ func (r *Runner) delegateRoom(ctx context.Context, job driver.Job, d Delegate, a
 	spec := d.Room
 	spec.AgentRoom = pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room}
 	spec.ReadOnly = access == pawl.AgentReads
+	if spec.Hides != nil && access == pawl.AgentWrites {
+		if spec.Shows, err = r.askedFor(ctx, job); err != nil {
+			return nil, err
+		}
+	}
 	return r.Rooms.Delegate(ctx, spec)
+}
+
+// askedFor returns what reports whether the user asks for the change of a file, or allows it: a goal may be about
+// what agents take from the repository.
+func (r *Runner) askedFor(ctx context.Context, job driver.Job) (func(name string) bool, error) {
+	asked, err := textOf(ctx, job, "what was asked for", job.Started.Goal, job.Started.Criteria)
+	return func(name string) bool {
+		allowed := func(at string) bool {
+			return name == at || strings.HasPrefix(name, at+"/") || strings.HasPrefix(at, name+"/")
+		}
+		return slices.ContainsFunc(job.Settings.AllowPaths, allowed) || evidence.Names(asked, name) || strings.Contains(asked, name+"/")
+	}, err
 }
 
 // turn is a turn of a coding agent that is being made.
@@ -169,6 +191,9 @@ func (t *turn) speak(ctx context.Context, d Delegate, room pawl.DelegateRoom) (p
 			Money: t.do.Reserved, Tokens: t.do.ReservedTokens, Price: t.choice.Price,
 			Silence: limits.Silence, ToolTime: limits.ToolTime,
 		},
+	}
+	if d.Room.Hides != nil && t.r.Rooms.Confined() {
+		turn.System = strings.TrimSpace(turn.System + "\n\n" + hiddenNote)
 	}
 	if len(t.tools) > 0 {
 		server, end, err := t.offer(ctx, room)

@@ -645,3 +645,55 @@ func TestDelegateHides(t *testing.T) {
 		}
 	})
 }
+
+// What agents take from a repository is hidden as the worktree has it when a turn begins, at any depth and behind links,
+// and no recording sees it. What the user asks for is shown. F-125
+func TestDelegateHidesSettings(t *testing.T) {
+	spec := func(a *agents) pawl.DelegateSpec {
+		s := a.spec()
+		s.Hides = func(path string, isFolder bool) bool {
+			return filepath.Base(path) == ".agent" && isFolder || strings.HasPrefix(path, ".agent/") || filepath.Base(path) == "RULES.md" && !isFolder
+		}
+		return s
+	}
+	test := func(t *testing.T, a *agents) {
+		a.agent(t, "001", `mkdir -p .agent/skills deep/er plain node_modules && echo evil >.agent/skills/x && echo evil >.agent/kept && echo evil >deep/er/RULES.md &&
+			echo text >notes && ln -s notes RULES.md && echo text >plain/file && ln -s ../plain deep/.agent && ln -s ../../plain deep/er/.agent && ln -s /etc/hostname plain/RULES.md`)
+		const look = `ls -A .agent; cat RULES.md deep/er/RULES.md notes 2>&1; touch .agent/y RULES.md 2>/dev/null; ls plain 2>&1; echo end`
+		if got := a.delegate(t, spec(a), look); got != "end" {
+			t.Errorf("the agent sees %q", got)
+		}
+		asked := spec(a)
+		asked.Shows = func(path string) bool { return path == ".agent" || path == ".agent/kept" || path == "notes" || path == "plain" }
+		if got := a.delegate(t, asked, `cat .agent/kept notes plain/file; ls .agent/skills; echo more >>.agent/kept`); got != "evil\ntext\ntext" {
+			t.Errorf("where it is asked for, the agent sees %q", got)
+		}
+		a.agent(t, "001", "mkdir new && echo evil >new/RULES.md")
+		if got := a.delegate(t, spec(a), "cat new/RULES.md; echo end"); got != "end" {
+			t.Errorf("of what came later, the agent sees %q", got)
+		}
+		if got := a.agent(t, "001", "cat .agent/skills/x .agent/kept deep/er/RULES.md notes plain/file; find . -name y"); got != "evil\nevil\nmore\nevil\ntext\ntext" {
+			t.Errorf("afterwards, the worktree has %q", got)
+		}
+		a.agent(t, "001", "ln -s .. deep/er/up && rm deep/er/.agent && ln -s . deep/er/.agent")
+		if _, err := a.Delegate(t.Context(), spec(a)); pawl.CodeOf(err) != pawl.CodeState || !strings.Contains(err.Error(), "deep/er/.agent of the repository is a link to a folder that it is in") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	t.Run("Plain", func(t *testing.T) { test(t, MustAgents(t, MustConfined(t))) })
+	t.Run("Joined", func(t *testing.T) {
+		j := MustJoin(t)
+		j.dir = filepath.Join(j.folder, "tree", "files")
+		test(t, &agents{estate: j.estate})
+		if err := j.Leave("001", "001"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Unconfined", func(t *testing.T) {
+		a := MustAgents(t, sandbox.Unconfined())
+		a.agent(t, "001", "echo text >RULES.md")
+		if got := a.delegate(t, spec(a), "cat RULES.md"); got != "text" {
+			t.Errorf("where nothing can be hidden, the agent sees %q", got)
+		}
+	})
+}

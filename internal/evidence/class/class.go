@@ -107,6 +107,15 @@ func (c *Classes) Of(name string) pawl.PathClass {
 	return class
 }
 
+// ConfiguresAgents reports whether some coding agent takes a file, given its slash-separated path in the tree, or all
+// that is below a folder, from the repository that it works on: its instructions, settings, plugins, hooks and the like.
+func ConfiguresAgents(name string, isFolder bool) bool {
+	if isFolder {
+		name += "/x"
+	}
+	return compiled().agents.matches(split(name))
+}
+
 // listed returns the class that the tables give a path.
 func (c *Classes) listed(name string) pawl.PathClass {
 	p := split(name)

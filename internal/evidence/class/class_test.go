@@ -809,3 +809,24 @@ func BenchmarkClasses(b *testing.B) {
 		}
 	}
 }
+
+// What coding agents take from a repository, at any depth; all of it is policy. F-125
+func TestConfiguresAgents(t *testing.T) {
+	for name, want := range map[string]bool{
+		"AGENTS.md": true, "deep/GEMINI.md": true, ".mcp.json": true, "opencode.json": true, ".gemini/.env": true, "pkg/.claude/settings.json": true,
+		".agents/skills/x/SKILL.md": true, ".github/copilot-instructions.md": true, ".github/hooks/x.json": true, ".vscode/mcp.json": true, ".cursorrules": true,
+		"README.md": false, "src/agents/main.go": false, ".github/workflows/ci.yml": false, ".vscode/settings.json": false, ".npmrc": false, ".env": false, "Dockerfile": false,
+	} {
+		if got := ConfiguresAgents(name, false); got != want {
+			t.Errorf("%s configures agents: %t", name, got)
+		}
+		if class := New(nil, nil).Of(name); want && class != pawl.ClassPolicy {
+			t.Errorf("%s is %s", name, class)
+		}
+	}
+	for name, want := range map[string]bool{".claude": true, "deep/.opencode": true, ".github/prompts": true, ".github": false, ".vscode": false, "src": false, "AGENTS.md": false} {
+		if got := ConfiguresAgents(name, true); got != want {
+			t.Errorf("the folder %s configures agents: %t", name, got)
+		}
+	}
+}

@@ -520,14 +520,31 @@ var rootPolicy = []string{
 	"/{.bazelci,.kokoro,.zuul.d}/",
 }
 
-// policy are files that act elsewhere than in the gates: on the machine of whoever opens the folder that they are
-// in, installs, builds an image or logs in, or in the next session of an agent, which reads AGENTS.md and its
-// like as words of the project.
-var policy = []string{
+// agents are files that a coding agent takes from the repository that it works on: as its instructions, settings,
+// plugins, skills, hooks or servers. They are policy, too.
+var agents = []string{
 	"{AGENTS,AGENT,CLAUDE,CLAUDE.local,GEMINI,QWEN,CRUSH,WARP}.md",
 	"{AGENTS.override,.hermes,HERMES}.md",
 	".rules",
 	"{.agents,.agent,.crush,.trae}/",
+	".claude/",
+	".cursor/",
+	"{.cursorrules,.cursorignore,.windsurfrules,.clinerules,.roorules,.goosehints}",
+	"{.windsurf,.clinerules,.roo,.codex,.gemini,.continue,.opencode,.kiro,.amazonq,.augment,.junie,.qwen}/",
+	".aider.conf.{yml,yaml}",
+	".roomodes",
+	"{.kilocode,.factory,.openhands,.idx}/",
+	"{.mcp,opencode,crush,.crush}.json",
+	"opencode.jsonc",
+	"/.github/{copilot-instructions.md,copilot-setup-steps.yml,mcp.json}",
+	"/.github/{instructions,prompts,agents,skills,chatmodes,hooks}/",
+	"**/.vscode/mcp.json",
+}
+
+// policy are files that act elsewhere than in the gates: on the machine of whoever opens the folder that they are
+// in, installs, builds an image or logs in, or in the next session of an agent, which reads AGENTS.md and its
+// like as words of the project.
+var policy = []string{
 	"{.npmrc,.yarnrc}",
 	".yarnrc.{yml,yaml}",
 	".pnpmfile.{cjs,mjs}",
@@ -565,15 +582,6 @@ var policy = []string{
 	"**/{systemd,LaunchAgents,LaunchDaemons,cron.d,cron.daily,cron.hourly,profile.d,sudoers.d}/*",
 	"{authorized_keys,authorized_keys2,known_hosts,ssh_config,sshd_config}",
 	"{crontab,.crontab}",
-	".claude/",
-	".cursor/",
-	"{.cursorrules,.cursorignore,.windsurfrules,.clinerules,.roorules,.goosehints}",
-	"{.windsurf,.clinerules,.roo,.codex,.gemini,.continue,.opencode,.kiro,.amazonq,.augment,.junie,.qwen}/",
-	".aider.conf.{yml,yaml}",
-	".roomodes",
-	"{.kilocode,.factory,.openhands,.idx}/",
-	"{.mcp,opencode,crush,.crush}.json",
-	"opencode.jsonc",
 	".husky/",
 	"{.githooks,.git-hooks,.hooks,githooks}/",
 	"{lefthook,.lefthook,lefthook-local}.{yml,yaml,toml,json}",
@@ -710,14 +718,14 @@ var docAssets = []string{".txt", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp
 
 // tables are the tables in a form that is fast to search.
 type tables struct {
-	rootPolicy, policy, vendored, fixtures, setUp, strict, below, support, gateInputs, dependencies, docs, testFolders *patterns
+	rootPolicy, policy, agents, vendored, fixtures, setUp, strict, below, support, gateInputs, dependencies, docs, testFolders *patterns
 
 	sources map[string]bool
 }
 
 var compiled = sync.OnceValue(func() *tables {
 	t := &tables{
-		rootPolicy: compile(rootPolicy), policy: compile(policy), docs: compile(docs), testFolders: compile(testFolders),
+		rootPolicy: compile(rootPolicy), policy: compile(policy, agents), agents: compile(agents), docs: compile(docs), testFolders: compile(testFolders),
 		vendored: compile(), fixtures: compile(), setUp: compile(), strict: compile(), below: compile(), support: compile(), gateInputs: compile(), dependencies: compile(),
 		sources: map[string]bool{},
 	}
