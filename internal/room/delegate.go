@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"pawl"
 )
@@ -150,18 +151,24 @@ const maxLinks = 40
 func target(root *os.Root, name string) (string, error) {
 	from := name
 	for range maxLinks {
-		to, err := root.Readlink(name)
-		if err != nil { // it is no link
-			info, err := root.Lstat(name)
-			if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
-				return "", nil
-			}
-			if name == "." || strings.HasPrefix(from, name+"/") {
-				return "", pawl.Errorf(pawl.CodeState, "%s of the repository is a link to a folder that it is in, and so cannot be hidden from coding agents: make it a file or a folder", from)
-			}
+		info, err := root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), escapes(err):
+			return "", nil
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0 && (name == "." || strings.HasPrefix(from, name+"/")):
+			return "", pawl.Errorf(pawl.CodeState, "%s of the repository is a link to a folder that it is in, and so cannot be hidden from coding agents: make it a file or a folder", from)
+		case info.IsDir() || info.Mode().IsRegular():
 			return name, nil
+		case info.Mode()&fs.ModeSymlink == 0: // a pipe or the like, which nobody reads settings from
+			return "", nil
 		}
-		if path.IsAbs(to) {
+		to, err := root.Readlink(name)
+		switch {
+		case err != nil:
+			return "", err
+		case path.IsAbs(to):
 			return "", nil
 		}
 		if name = path.Join(path.Dir(name), to); name == ".." || strings.HasPrefix(name, "../") {
@@ -169,6 +176,12 @@ func target(root *os.Root, name string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// escapes reports whether an error of [os.Root] says that a path leads out of it, which has no error of its own.
+func escapes(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && e.Err.Error() == "path escapes from parent"
 }
 
 // hidden returns what takes the place of the files and folders that an agent must not see, as far as

@@ -658,13 +658,16 @@ func TestDelegateHidesSettings(t *testing.T) {
 	}
 	test := func(t *testing.T, a *agents) {
 		a.agent(t, "001", `mkdir -p .agent/skills deep/er plain node_modules && echo evil >.agent/skills/x && echo evil >.agent/kept && echo evil >deep/er/RULES.md &&
-			echo text >notes && ln -s notes RULES.md && echo text >plain/file && ln -s ../plain deep/.agent && ln -s ../../plain deep/er/.agent && ln -s /etc/hostname plain/RULES.md`)
+			echo text >notes && ln -s notes RULES.md && echo text >plain/file && ln -s ../plain deep/.agent && ln -s ../../plain deep/er/.agent && ln -s /etc/hostname plain/RULES.md &&
+			mkdir odd && ln -s /etc odd/out && ln -s out/hostname odd/RULES.md && mkdir odd/a odd/b && ln -s RULES.md odd/a/RULES.md && ln -s ../RULES.md/x odd/b/RULES.md`)
 		const look = `ls -A .agent; cat RULES.md deep/er/RULES.md notes 2>&1; touch .agent/y RULES.md 2>/dev/null; ls plain 2>&1; echo end`
 		if got := a.delegate(t, spec(a), look); got != "end" {
 			t.Errorf("the agent sees %q", got)
 		}
 		asked := spec(a)
-		asked.Shows = func(path string) bool { return path == ".agent" || path == ".agent/kept" || path == "notes" || path == "plain" }
+		asked.Shows = func(path string) bool {
+			return path == ".agent" || path == ".agent/kept" || path == "notes" || path == "plain"
+		}
 		if got := a.delegate(t, asked, `cat .agent/kept notes plain/file; ls .agent/skills; echo more >>.agent/kept`); got != "evil\ntext\ntext" {
 			t.Errorf("where it is asked for, the agent sees %q", got)
 		}
