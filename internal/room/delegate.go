@@ -215,7 +215,11 @@ func (x *room) hidden(c content, reach string) ([]Mount, error) {
 			m.Source = empty.dir
 		case info.Mode().IsRegular():
 			m.Source = filepath.Join(x.folder, "hidden")
-			if err := os.WriteFile(m.Source, nil, 0o444); err != nil {
+			f, err := os.OpenFile(m.Source, os.O_CREATE, 0o444) // an earlier room may have made it
+			if err != nil {
+				return nil, err
+			}
+			if err := f.Close(); err != nil {
 				return nil, err
 			}
 		default: // only what a link points to could be hidden, never the link
