@@ -150,6 +150,8 @@ task (the root loop, at most 10 iterations)
   otherwise than the document it follows:
     No agent enforces the quality gates; Pawl runs their commands itself, because what a model says of a test is no evidence.
     A council is told the errors of all attempts, but only the last attempt's own account of what it did.
+    A gate that took longer on the base than its two minutes has ten on candidates, or three times what it took there, because it could never pass with less.
+    The times of sessions are meant for models. A coding agent has what limits.session gives it if that is more, and at its end one short turn to hand in what it has.
 `
 	if diff := cmp.Diff(want, recipe.Explain(MustLoad(t, "taskloop"))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -94,7 +94,7 @@ func TestLoad(t *testing.T) {
 	t.Run("a mistake that comes from the base", func(t *testing.T) {
 		dir := files("x.yaml", "extends: taskloop\nkinds:\n  task:\n    ladder:\n      rungs: [{tier: 1, failures: 1}]\n")
 		_, err := recipe.Load("x", dir)
-		want := "built-in taskloop.yaml:23:26: kinds.task.complexity.bands[1].tier: the ladder has no rung for tier 2"
+		want := "built-in taskloop.yaml:25:26: kinds.task.complexity.bands[1].tier: the ladder has no rung for tier 2"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v", err)
 		}
